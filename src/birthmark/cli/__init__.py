@@ -1,0 +1,40 @@
+"""The command line: parse, call, render, exit code. No room knows of it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+
+from birthmark.errors import BirthmarkError
+
+
+def main() -> None:
+    """Run the command line; every failure ends in one line on stderr and a documented exit code."""
+    from birthmark.cli.app import app
+
+    try:
+        app()
+    except BirthmarkError as error:
+        _fail(str(error), error.exit_code)
+    except KeyboardInterrupt:
+        _fail("stopped.", 4)
+    except BrokenPipeError:
+        # The reader of our output went away (`birthmark devices | head`); keep Python from complaining at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except MemoryError:
+        _fail("out of memory; close other programs or scan one tensor with --tensor.", 1)
+    except OSError as error:
+        named = f"{error.filename}: " if error.filename else ""
+        _fail(f"{named}{error.strerror or error}.", 1)
+    except Exception as error:  # noqa: BLE001 - the promise is one line, whatever happens
+        _fail(f"internal error: {type(error).__name__}: {error}. Set BIRTHMARK_DEBUG=1 to see where.", 1)
+
+
+def _fail(message: str, exit_code: int) -> None:
+    """Print one line and leave; the traceback only for those who ask for it."""
+    if os.environ.get("BIRTHMARK_DEBUG"):
+        traceback.print_exc()
+    print(f"birthmark: {' '.join(message.split())}", file=sys.stderr)  # noqa: T201 - this is the interface
+    sys.exit(exit_code)
