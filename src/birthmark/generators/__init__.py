@@ -1,0 +1,1 @@
+"""Bit sources: words at any position of a random stream."""

@@ -1,0 +1,1 @@
+"""How words become values: uniform and normal draws, per platform and version."""
