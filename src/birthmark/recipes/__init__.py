@@ -1,0 +1,1 @@
+"""How frameworks seed themselves, cut their tensors and draw them."""

@@ -1,0 +1,198 @@
+"""The seeds that people use: defaults of frameworks, dates, habits, and what seed rules make of them.
+
+A search tries these first. Every entry is an unsigned 64-bit number as the generator sees it; negative seeds
+wrap. The named seeds were read in the public repositories that their texts name; dates and habits were not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from birthmark.recipes.megatron import EXPERT, EXPERT_PARALLEL_STEP, MODEL_PARALLEL, PIPELINE_STEP
+from birthmark.recipes.sharding import SEED_SPACE
+
+#: Every seed up to here is in the dictionary, and so all that rules make of bases up to about 100,000.
+FLAT_END = 200_000
+#: Tensor-parallel ranks and pipeline stages that derived seeds cover.
+RANKS = range(16)
+STAGES = range(32)
+#: What PaddleNLP's trainer adds to a base seed for its local and global streams.
+PADDLE_LOCAL, PADDLE_GLOBAL = 59_999, 100_003
+FIRST_DAY, LAST_DAY = np.datetime64("1970-01-01"), np.datetime64("2030-12-31")
+
+#: Seeds that public code or launch files name, and where.
+NAMED: dict[int, str] = {
+    1234: "default of Megatron-LM, NeMo, Megatron-Bridge, GPT-NeoX, Pythia and Megatron-DeepSpeed",
+    42: "default of Hugging Face transformers, PaddleNLP, nanotron, litgpt and lingua; seed of BLOOM",
+    0: "default of OLMo-core's model generator and of many tools",
+    43: "42 + 1: Paddle fleet's first model-parallel stream; 42 is PaddleNLP's default",
+    1337: "default of nanoGPT; seed of OLMo-3 scripts",
+    6198: "seed of OLMo 1 and 2",
+    3407: "default of unsloth; seed of TinyLlama",
+    17: "default of MosaicML's Composer and llm-foundry",
+    1: "seed of Pythia's variant 1, and a first choice everywhere",
+    1024: "seed of ColossalAI's examples",
+    5678: "seed of Megatron-Bridge's fine-tuning recipes",
+    123: "seed of Megatron-LM's tests and of custom scripts",
+    777: "seed of lingua's training and of custom scripts",
+    666: "seed of an OLMo stage and of custom scripts",
+    12536: "seed of OLMo-core scripts",
+    34521: "seed of OLMo-core's data",
+    137: "seed of llm.c's tests",
+    67280421310721: "seed of a torch.Generator or Paddle generator object that nobody seeded",
+    34342423252: "initial value of a Paddle generator's seed field",
+    **dict.fromkeys((42069, 1110, 2662, 6209, 7201, 683, 4123), "seed of an OLMo stage"),
+    **dict.fromkeys((20, 1002), "seed of Paddle demos"),
+    **{seed: f"seed of Pythia's variant {seed}" for seed in range(2, 10)},
+    **dict.fromkeys(range(2021, 2027), "year as a seed, in custom scripts"),
+    **dict.fromkeys((1000, 8888, 6666, 10, 100, 99), "seed of custom scripts"),
+}
+
+#: Large numbers that people type because they know them.
+HABITS: tuple[int, ...] = (
+    *(int("1234567890123456"[:length]) for length in range(6, 17)),
+    *(int("3141592653589793238"[:length]) for length in range(6, 20)),
+    *(int("2718281828459045235"[:length]) for length in range(6, 20)),
+    *(int("1618033988749894848"[:length]) for length in range(6, 20)),
+    *(int(digit * length) for digit in "123456789" for length in range(6, 20)),
+    *(int("42" * times) for times in range(3, 10)),
+    *(1 << bits for bits in range(18, 64)),
+    *((1 << bits) - 1 for bits in range(18, 65)),
+    *(10**power for power in range(6, 20)),
+    987654321,
+    9876543210,
+    8675309,
+    0xC0FFEE,
+    0xBADC0DE,
+    0xDEADBEEF,
+    0xCAFEBABE,
+    0xFEEDFACE,
+    0x8BADF00D,
+    0xDEADBEEFCAFEBABE,
+    *(SEED_SPACE - below for below in range(1, 101)),
+)
+
+
+def _dates() -> Iterator[tuple[str, NDArray[np.int64]]]:
+    """Each way to write a day as a number, and that number for every day, in ascending days."""
+    days = np.arange(FIRST_DAY, LAST_DAY + 1)
+    months = days.astype("datetime64[M]")
+    year = days.astype("datetime64[Y]").astype(np.int64) + 1970
+    month = months.astype(np.int64) % 12 + 1
+    day = (days - months.astype("datetime64[D]")).astype(np.int64) + 1
+    short = year % 100
+    yield "YYYYMMDD", year * 10_000 + month * 100 + day
+    yield "DDMMYYYY", day * 1_000_000 + month * 10_000 + year
+    yield "MMDDYYYY", month * 1_000_000 + day * 10_000 + year
+    yield "YYMMDD", short * 10_000 + month * 100 + day
+    yield "DDMMYY", day * 10_000 + month * 100 + short
+    yield "MMDDYY", month * 10_000 + day * 100 + short
+    yield "YYYYMM", year * 100 + month
+
+
+def _steps() -> Iterator[int]:
+    """What public rules add to a base seed, on every rank and stage that is plausible."""
+    for rank in RANKS:
+        for stage in STAGES:
+            yield PIPELINE_STEP * stage + MODEL_PARALLEL + rank
+            yield PADDLE_LOCAL + 10 * rank + 1000 * stage
+        yield PADDLE_GLOBAL + rank
+    for rank in range(256):
+        yield EXPERT + EXPERT_PARALLEL_STEP * rank
+        yield rank
+
+
+def _fleet(base: int) -> Iterator[int]:
+    """What older Paddle fleet releases made of a base seed, rank by rank."""
+    for rank in RANKS:
+        yield base * 1024 + 100 * rank
+
+
+def _wrapped(numbers: Iterable[int]) -> NDArray[np.uint64]:
+    return np.fromiter((number % SEED_SPACE for number in numbers), dtype=np.uint64)
+
+
+@cache
+def dictionary() -> NDArray[np.uint64]:
+    """All seeds that are tried first: uint64, ascending, each once; read-only."""
+    dates = np.unique(np.concatenate([numbers for _, numbers in _dates()])).astype(np.uint64)
+    ranks = np.arange(len(RANKS), dtype=np.uint64) + np.uint64(MODEL_PARALLEL)
+    bases = _wrapped(NAMED)
+    seeds = np.unique(
+        np.concatenate(
+            [
+                np.arange(FLAT_END + 1, dtype=np.uint64),
+                bases,
+                np.add.outer(bases, _wrapped(_steps())).ravel(),
+                _wrapped(seed for base in NAMED for seed in _fleet(base)),
+                _wrapped(HABITS),
+                dates,
+                np.add.outer(dates, ranks).ravel(),
+            ]
+        )
+    )
+    seeds.flags.writeable = False
+    return seeds
+
+
+def name_of(seed: int) -> str | None:
+    """Where public code or launch files use exactly this seed; None where they are not known to."""
+    return NAMED.get(seed)
+
+
+@cache
+def _readings() -> dict[int, str]:
+    """What the rules make of each named seed on the first rank; of several readings the first counts."""
+    rules: tuple[tuple[str, Callable[[int], int]], ...] = (
+        (
+            f"{{}} + {MODEL_PARALLEL}: Megatron's first model-parallel stream",
+            lambda base: base + MODEL_PARALLEL,
+        ),
+        (f"{{}} + {EXPERT}: Megatron's first expert stream", lambda base: base + EXPERT),
+        ("{} x 1024: first process under older Paddle fleet", lambda base: base * 1024),
+        (f"{{}} + {PADDLE_LOCAL}: PaddleNLP's first local stream", lambda base: base + PADDLE_LOCAL),
+        (f"{{}} + {PADDLE_GLOBAL}: PaddleNLP's first global stream", lambda base: base + PADDLE_GLOBAL),
+    )
+    found: dict[int, str] = {}
+    for text, rule in rules:
+        for base, where in NAMED.items():
+            if base > 0:
+                found.setdefault(rule(base) % SEED_SPACE, f"{text.format(base)}; {base} is the {where}")
+    return found
+
+
+def _date(number: int) -> str | None:
+    """The day that a number spells, if it spells all four digits of the year."""
+    if number < 10**5:
+        return None
+    for form, numbers in _dates():
+        if "YYYY" not in form:
+            continue
+        where = np.flatnonzero(numbers == number)
+        if where.size:
+            day = str(FIRST_DAY + where[0])
+            return f"the date {day[:7] if form == 'YYYYMM' else day} written {form}"
+    return None
+
+
+def describe(seed: int) -> str | None:
+    """What this number is known as: a named seed, what a rule makes of one, a date or a habit.
+
+    A hint for a reader, never evidence: small numbers can be read in many ways, and only the likeliest
+    reading is given. None where nothing is known.
+    """
+    if text := NAMED.get(seed):
+        return text
+    if text := _readings().get(seed):
+        return text
+    if text := _date(seed):
+        return text
+    if text := _date(seed - MODEL_PARALLEL):
+        return f"{seed - MODEL_PARALLEL} + {MODEL_PARALLEL}: Megatron's first model-parallel stream; {text}"
+    if SEED_SPACE - 100 <= seed < SEED_SPACE:
+        return f"the negative seed {seed - SEED_SPACE}"
+    return "a number that people type by habit" if seed in HABITS else None

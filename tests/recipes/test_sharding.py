@@ -1,0 +1,66 @@
+"""Shards: where each element lies, whose seed drew it, and what does not divide."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from birthmark.errors import UsageError
+from birthmark.recipes.sharding import Sharding
+
+
+@given(
+    ways=st.sampled_from([1, 2, 4, 8, 16]),
+    rows=st.integers(min_value=1, max_value=6),
+    rest=st.lists(st.integers(min_value=1, max_value=5), max_size=2),
+)
+def test_shards_are_the_split_of_a_numbered_tensor(ways: int, rows: int, rest: list[int]) -> None:
+    """Splitting a tensor that holds its own indices gives each rank what `locate` says."""
+    shape = (rows * ways, *rest)
+    whole = np.arange(int(np.prod(shape)), dtype=np.int64).reshape(shape)
+    rank, local, local_shape = Sharding(ways, "megatron").locate(shape, whole.ravel())
+    for number, shard in enumerate(np.split(whole, ways)):
+        assert local_shape == shard.shape
+        assert np.array_equal(shard.ravel()[local[rank == number]], whole.ravel()[rank == number])
+        assert int((rank == number).sum()) == shard.size
+
+
+def test_worked_row_of_a_four_way_vocabulary() -> None:
+    """Row 151,900 of 152,064 x 8,192 in four shards is local row 37,852 of rank 3, element 310,083,584."""
+    index = np.array([151_900 * 8192], dtype=np.int64)
+    rank, local, shape = Sharding(4, "megatron").locate((152_064, 8192), index)
+    assert (int(rank[0]), int(local[0]), shape) == (3, 310_083_584, (38_016, 8192))
+    assert Sharding(4, "megatron").seed_of(2760, 3) == 2763
+
+
+def test_a_whole_tensor_is_one_shard() -> None:
+    """Without sharding, rank and seed stay those of one process, of a scalar too."""
+    rank, local, shape = Sharding().locate((5, 3), np.arange(15, dtype=np.int64))
+    assert shape == (5, 3)
+    assert not rank.any()
+    assert np.array_equal(local, np.arange(15))
+    assert Sharding().seed_of(7, 0) == 7
+    assert Sharding().local_shape(()) == ()
+
+
+def test_seeds_wrap_at_64_bits() -> None:
+    """The last seed of the 64-bit space is followed by 0."""
+    assert Sharding(2, "megatron").seed_of(2**64 - 1, 1) == 0
+
+
+def test_rows_must_divide_evenly() -> None:
+    """A cut that leaves a remainder is refused, and `fits` says so before."""
+    sharding = Sharding(4, "megatron")
+    assert not sharding.fits((50_257, 8))
+    assert not sharding.fits(())
+    with pytest.raises(UsageError, match="4 equal runs of rows"):
+        sharding.local_shape((50_257, 8))
+
+
+@pytest.mark.parametrize(("ways", "rule"), [(0, "megatron"), (-1, "single"), (2, "single"), (2, "paddle")])
+def test_impossible_shardings_are_refused(ways: int, rule: str) -> None:
+    """No shards, shards without a seed rule, and unknown rules are usage errors."""
+    with pytest.raises(UsageError):
+        Sharding(ways, rule)  # type: ignore[arg-type]
