@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 
 from birthmark.errors import BirthmarkError
 
@@ -35,6 +34,8 @@ def main() -> None:
 def _fail(message: str, exit_code: int) -> None:
     """Print one line and leave; the traceback only for those who ask for it."""
     if os.environ.get("BIRTHMARK_DEBUG"):
+        import traceback
+
         traceback.print_exc()
     print(f"birthmark: {' '.join(message.split())}", file=sys.stderr)  # noqa: T201 - this is the interface
     sys.exit(exit_code)

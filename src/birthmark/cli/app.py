@@ -1,0 +1,179 @@
+"""The commands and their options. What they do is imported only when they run, so that help answers at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from birthmark import __version__
+
+HELP = """Reads where a neural network was born: seed, generator and GPU launch layout, from the weights that
+training left alone.
+
+Exit codes: 0 a finding, 1 failed, 2 usage, 3 all that was planned was searched and nothing found,
+4 stopped early and resumable, 5 nothing to search, 6 a self-test failed.
+"""
+
+app = typer.Typer(
+    help=HELP,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="A checkpoint: a file or a folder.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout, and nothing else there.")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"birthmark {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[  # noqa: ARG001 - handled by its callback
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
+    ] = False,
+) -> None:
+    """Options that stand before a command."""
+
+
+@app.command()
+def scan(
+    model: Model,
+    json: Json = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Also write the reading as JSON to this file.")
+    ] = None,
+    pack: Annotated[
+        Path | None, typer.Option(help="Write an evidence pack (.bmk) that `birthmark verify` re-runs.")
+    ] = None,
+    tensor: Annotated[
+        list[str] | None, typer.Option(help="Search only this tensor (may be given several times).")
+    ] = None,
+    offset: Annotated[
+        int, typer.Option(min=0, help="The generator's offset when the draw starts; a multiple of 4.")
+    ] = 0,
+    seeds: Annotated[
+        str | None, typer.Option(metavar="LO:HI", help="Only the seeds LO <= s < HI, instead of all 2^32.")
+    ] = None,
+    device: Annotated[
+        list[str] | None, typer.Option(help="Only the layout of this GPU (may be given several times).")
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Stop after the dictionary of seeds that people use.")
+    ] = False,
+    exhaustive: Annotated[
+        bool, typer.Option("--exhaustive", help="Go on through every layout of 16 to 512 SMs.")
+    ] = False,
+    ledger: Annotated[
+        Path | None, typer.Option(help="Keep the search's progress here (default: in the user's cache).")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue from the ledger.")] = False,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Threads that search (default: one per core).")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")] = False,
+) -> None:
+    """The main job, end to end: survivors, search, evidence, reading."""
+    from birthmark.cli.scanning import Request, run
+
+    run(
+        Request(
+            model=model,
+            json=json,
+            output=output,
+            pack=pack,
+            tensors=tuple(tensor or ()),
+            offset=offset,
+            seeds=seeds,
+            devices=tuple(device or ()),
+            quick=quick,
+            exhaustive=exhaustive,
+            ledger=ledger,
+            resume=resume,
+            workers=workers,
+            quiet=quiet,
+        )
+    )
+
+
+@app.command()
+def inspect(model: Model, json: Json = False) -> None:
+    """Tensors, dtypes and survivors of a checkpoint; no search."""
+    from birthmark.cli.inspecting import run
+
+    run(model, json=json)
+
+
+@app.command()
+def predict(
+    seed: Annotated[int, typer.Option(help="The seed, as given to torch.manual_seed (64 bits, or negative).")],
+    device: Annotated[str, typer.Option(help='The GPU, e.g. "H100 SXM"; see `birthmark devices`.')],
+    shape: Annotated[str, typer.Option(help="The tensor's shape, e.g. 128256,4096.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The .npz file to write.")],
+    dtype: Annotated[str, typer.Option(help="The dtype at draw time.")] = "float32",
+    mean: Annotated[float, typer.Option(help="Mean of the normal draw.")] = 0.0,
+    std: Annotated[float | None, typer.Option(help="Standard deviation of a normal draw (default 1).")] = None,
+    low: Annotated[float | None, typer.Option(help="Lower bound of a uniform draw.")] = None,
+    high: Annotated[float | None, typer.Option(help="Upper bound of a uniform draw.")] = None,
+    rows: Annotated[str | None, typer.Option(metavar="START:STOP", help="Only these rows.")] = None,
+    offset: Annotated[int, typer.Option(min=0, help="The generator's offset; a multiple of 4.")] = 0,
+) -> None:
+    """Initial values for a seed and a device, as an array file."""
+    from birthmark.cli.predicting import run
+
+    run(
+        seed=seed,
+        device=device,
+        shape=shape,
+        output=output,
+        dtype=dtype,
+        mean=mean,
+        std=std,
+        low=low,
+        high=high,
+        rows=rows,
+        offset=offset,
+    )
+
+
+@app.command()
+def verify(
+    pack: Annotated[Path, typer.Argument(metavar="PACK", help="An evidence pack (.bmk).")],
+    json: Json = False,
+) -> None:
+    """Recompute everything in an evidence pack, offline."""
+    from birthmark.cli.verifying import run
+
+    run(pack, json=json)
+
+
+@app.command()
+def devices(
+    json: Json = False,
+    threads: Annotated[int | None, typer.Option(help="Only the devices with this G.")] = None,
+) -> None:
+    """The table of GPUs, with what cannot be told apart."""
+    from birthmark.cli.listing import run
+
+    run(json=json, threads=threads)
+
+
+@app.command()
+def bench(
+    compare_c: Annotated[
+        bool, typer.Option("--compare-c", help="Build the C program of benchmarks/ and compare with it.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """This machine's speed, as ratios from one run."""
+    from birthmark.cli.benching import run
+
+    run(compare_c=compare_c, json=json)
