@@ -1,78 +1,36 @@
-"""Draws of many elements: at any positions, or over a contiguous run of one launch.
+"""Draws of many elements: at any positions, or over a run of one launch.
 
-Scattered elements compute a block each. A run takes each block once for all the lanes that it needs, in chunks
-that stay in the nearest cache. Large requests are shared among a few threads; the kernels hold no lock.
+"Standard" values are what a generator's words alone give: standard normals, or uniforms in (0, 1]. "Stored" values
+are those after the draw's own parameters and rounding, decoded. Both come as float32, or as float64 for double.
+Large requests are shared among a few threads, since the loops hold no lock.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from birthmark.generators.philox import block, key_of
-from birthmark.numerics.compiled import fma, kernel
-from birthmark.numerics.dtypes import round_to
-from birthmark.samplers.arithmetic import AMD, code_of
-from birthmark.samplers.normal import pair, pair64, standard
-from birthmark.samplers.uniform import unit, unit64
+from birthmark.errors import UnknownName, UsageError
+from birthmark.generators.philox import key_of
+from birthmark.samplers.arithmetic import code_of
+from birthmark.samplers.loops import doubles, pairs, units, word_pairs, words_of_run
+from birthmark.samplers.scaling import Scaling, scale, scale_64, scaling
 
-Distribution = Literal["normal", "uniform"]
+DISTRIBUTIONS: Final = ("normal", "uniform")
 
-#: Elements below which one thread does all the work.
-SMALL: Final = 1 << 16
-THREADS: Final = os.cpu_count() or 1
+#: Elements below which the calling thread does all the work, and of one share of a larger request.
+SMALL: Final = 1 << 17
 
-_NORMAL = np.uint32(0)
-_UNIFORM = np.uint32(1)
-_DISTRIBUTIONS: Final[dict[str, np.uint32]] = {"normal": _NORMAL, "uniform": _UNIFORM}
+#: Blocks of which a run computes the words at a time; words and values together stay in a core's own cache.
+CHUNK: Final = 1 << 13
 
-
-@kernel()
-def _standard_at(
-    uniform: np.uint32,
-    keys: NDArray[np.uint64],
-    counter: NDArray[np.uint64],
-    thread: NDArray[np.uint64],
-    lane: NDArray[np.uint8],
-    code: np.uint32,
-    out: NDArray[np.float32],
-) -> None:
-    many = keys.size > 1
-    for i in range(out.size):
-        w0, w1, w2, w3 = block(keys[i] if many else keys[0], counter[i], thread[i])
-        chosen = np.uint32(lane[i])
-        if uniform:
-            low = w1 if chosen & np.uint32(1) else w0
-            high = w3 if chosen & np.uint32(1) else w2
-            out[i] = unit(high if chosen & np.uint32(2) else low, code)
-        else:
-            out[i] = standard(w0, w1, w2, w3, chosen, code)
-
-
-@kernel()
-def _standard64_at(
-    uniform: np.uint32,
-    keys: NDArray[np.uint64],
-    counter: NDArray[np.uint64],
-    thread: NDArray[np.uint64],
-    lane: NDArray[np.uint8],
-    code: np.uint32,
-    out: NDArray[np.float64],
-) -> None:
-    many = keys.size > 1
-    for i in range(out.size):
-        w0, w1, w2, w3 = block(keys[i] if many else keys[0], counter[i], thread[i])
-        second = lane[i] != np.uint8(0)
-        if uniform:
-            out[i] = unit64(w2 if second else w0, w3 if second else w1, code)
-        else:
-            s, c = pair64(w0, w1, w2, w3, code)
-            out[i] = c if second else s
+#: Words of one call for each thread of a launch: one float32 each, or half a float64.
+LANES: Final = 4
 
 
 def standard_at(
@@ -84,32 +42,56 @@ def standard_at(
     arithmetic: str,
     double: bool = False,
 ) -> NDArray[Any]:
-    """Standard normals, or uniforms in (0, 1], at any positions."""
-    n = counter.size
+    """Standard values at any positions of Philox streams.
+
+    Args:
+        distribution: "normal" or "uniform".
+        seed_keys: 64-bit seeds, one for each element or a single one for all.
+        counter: offset / 4 plus earlier calls of the thread, one for each element.
+        thread: global thread index, one for each element.
+        lane: which of the call's values: 0 to 3, or 0 to 1 for double.
+        arithmetic: a name of `birthmark.samplers.arithmetic.ARITHMETICS`.
+        double: whether the draw is a float64 one.
+
+    Returns:
+        float32, or float64 for double, of `counter`'s shape.
+
+    Raises:
+        UsageError: the arrays do not have one length, or a lane is out of range.
+        UnknownName: no such distribution or arithmetic.
+    """
+    code = code_of(arithmetic)
+    uniform = _is_uniform(distribution)
+    keys = _flat(seed_keys, np.uint64)
+    counters, threads, lanes = _flat(counter, np.uint64), _flat(thread, np.uint64), _flat(lane, np.uint8)
+    n = counters.size
+    if threads.size != n or lanes.size != n or keys.size not in (1, n):
+        raise UsageError(
+            f"{keys.size} seeds, {n} counters, {threads.size} threads and {lanes.size} lanes do not fit together; "
+            "all must be one for each element, and seeds may be a single one."
+        )
+    if n and lanes.max() >= (LANES // 2 if double else LANES):
+        raise UsageError(f"lane {lanes.max()} is out of range: a call gives {LANES // 2 if double else LANES} values.")
     out = np.empty(n, np.float64 if double else np.float32)
-    run = _standard64_at if double else _standard_at
-    run(
-        _DISTRIBUTIONS[distribution],
-        np.atleast_1d(np.asarray(seed_keys, np.uint64)),
-        np.ascontiguousarray(counter, np.uint64),
-        np.ascontiguousarray(thread, np.uint64),
-        np.ascontiguousarray(lane, np.uint8),
-        code_of(arithmetic),
-        out,
-    )
-    return out
 
+    def fill(part: slice) -> None:
+        own = np.ascontiguousarray(np.broadcast_to(keys, n)[part])
+        if double:
+            doubles(uniform, own, counters[part], threads[part], lanes[part], code, out[part])
+            return
+        packed = np.empty(own.size, np.uint64)
+        word_pairs(own, counters[part], threads[part], lanes[part], packed)
+        x, y = (np.ascontiguousarray(packed.view("<u4")[half::2]) for half in (0, 1))
+        odd = (lanes[part] & 1).astype(np.bool_)
+        if uniform:
+            units(np.where(odd, y, x), code, out[part])
+            return
+        sines, cosines = np.empty((2, own.size), np.float32)
+        pairs(x, y, code, sines, cosines)
+        out[part] = np.where(odd, cosines, sines)
 
-@kernel()
-def _scaled(standard: NDArray[np.float32], factor: np.float32, shift: np.float32, out: NDArray[np.float32]) -> None:
-    for i in range(out.size):
-        out[i] = fma(standard[i], factor, shift)
-
-
-@kernel()
-def _scaled64(standard: NDArray[np.float64], factor: np.float64, shift: np.float64, out: NDArray[np.float64]) -> None:
-    for i in range(out.size):
-        out[i] = fma(standard[i], factor, shift)
+    _shared(fill, _slices(n))
+    return out.reshape(np.shape(counter))
 
 
 def finish(
@@ -119,22 +101,186 @@ def finish(
     dtype: str,
     version: str = "2.1+",
 ) -> NDArray[Any]:
-    """Standard values as the draw stores them."""
-    double = dtype == "float64"
-    real: Any = np.float64 if double else np.float32
-    values = np.ascontiguousarray(standard, real).ravel()
-    out = np.empty_like(values)
-    run: Callable[..., None] = _scaled64 if double else _scaled
-    if distribution == "normal":
-        mean, std = (real(p) for p in parameters)
-        run(values, std, mean, out)
-        return round_to(out, dtype).reshape(standard.shape)
-    low, high = (real(round_to(np.asarray([real(p)]), dtype)[0]) for p in parameters)
-    span = real(round_to(np.asarray([high - low]), dtype)[0])
-    if version == "2.0-":
-        values = np.where(values == real(1.0), real(0.0), values)
-    run(values, span, low, out)
-    drawn = round_to(out, dtype)
-    if version == "2.1+":
-        drawn[drawn == high] = low
-    return drawn.reshape(standard.shape)
+    """Stored values of a draw from its standard values.
+
+    Args:
+        distribution: "normal" or "uniform".
+        standard: standard values of any shape: float64 for a float64 draw, else float32.
+        parameters: (mean, std) of a normal, (low, high) of a uniform, as the caller passed them.
+        dtype: the dtype at draw time.
+        version: the end-point rule of a uniform: "2.1+" or "2.0-" (torch).
+
+    Returns:
+        Values that `dtype` holds exactly, of the same shape: float64 for "float64", else float32.
+
+    Raises:
+        UnknownName: no such distribution, dtype or version rule.
+    """
+    if dtype == "float64":
+        values = _flat(standard, np.float64)
+        return scale_64(distribution, parameters, values, version).reshape(np.shape(standard))
+    constants = scaling(distribution, parameters, dtype, version)
+    given = _flat(standard, np.float32)
+    out = np.empty(given.size, np.float32)
+    _shared(lambda part: scale(given[part], constants, out[part]), _slices(given.size))
+    return out.reshape(np.shape(standard))
+
+
+def standard_range(
+    distribution: str,
+    seed: int,
+    threads: int,
+    start: int,
+    stop: int,
+    arithmetic: str,
+    *,
+    offset: int = 0,
+    double: bool = False,
+) -> NDArray[Any]:
+    """Standard values of elements start to stop of one launch, each block computed once.
+
+    Args:
+        distribution: "normal" or "uniform".
+        seed: the generator's seed, any integer; taken modulo 2^64.
+        threads: total threads G of the launch.
+        start, stop: first element, and the one after the last; 0 <= start <= stop.
+        arithmetic: a name of `birthmark.samplers.arithmetic.ARITHMETICS`.
+        offset: the generator's offset when the launch starts, a multiple of 4.
+        double: whether the draw is a float64 one.
+
+    Returns:
+        float32, or float64 for double, of shape (stop - start,).
+
+    Raises:
+        UsageError: a range, thread count or offset that cannot be.
+        UnknownName: no such distribution or arithmetic.
+    """
+    _check_launch(threads, start, stop, offset)
+    if double:
+        return _double_range(distribution, seed, threads, start, stop, arithmetic, offset)
+    return _range(distribution, seed, threads, start, stop, arithmetic, offset, None)
+
+
+def stored_range(
+    distribution: str,
+    parameters: tuple[float, float],
+    dtype: str,
+    seed: int,
+    threads: int,
+    start: int,
+    stop: int,
+    arithmetic: str,
+    *,
+    offset: int = 0,
+    version: str = "2.1+",
+) -> NDArray[Any]:
+    """Stored values of elements start to stop of one launch: `finish` of `standard_range`, in one pass.
+
+    The arguments, the result's shape and the errors are theirs.
+    """
+    _check_launch(threads, start, stop, offset)
+    if dtype == "float64":
+        standard = _double_range(distribution, seed, threads, start, stop, arithmetic, offset)
+        return scale_64(distribution, parameters, standard, version)
+    constants = scaling(distribution, parameters, dtype, version)
+    return _range(distribution, seed, threads, start, stop, arithmetic, offset, constants)
+
+
+def _range(
+    distribution: str,
+    seed: int,
+    threads: int,
+    start: int,
+    stop: int,
+    arithmetic: str,
+    offset: int,
+    constants: Scaling | None,
+) -> NDArray[np.float32]:
+    """Elements start to stop: stored values with the constants of a draw, else standard ones."""
+    uniform, code, key = _is_uniform(distribution), code_of(arithmetic), key_of(seed)
+    out = np.empty(stop - start, np.float32)
+    per_call = LANES * threads
+
+    def fill(part: slice) -> None:
+        """Make what the threads of `part` make, chunk by chunk."""
+        buffer, values = np.empty(LANES * CHUNK, np.uint32), np.empty((LANES, CHUNK), np.float32)
+        for call in range(start // per_call, -(-stop // per_call)):
+            for thread in range(part.start, part.stop, CHUNK):
+                count = min(CHUNK, part.stop - thread)
+                # Lane l of these threads makes the elements from `firsts[l]` on, relative to `out`.
+                firsts = [call * per_call + lane * threads + thread - start for lane in range(LANES)]
+                touched = [lane for lane, first in enumerate(firsts) if -count < first < out.size]
+                if not touched:
+                    continue
+                counter = np.uint64(offset // LANES + call)
+                words = buffer[: LANES * count].reshape(LANES, count)
+                words_of_run(key, counter, np.uint64(thread), words)
+                if uniform:
+                    for lane in touched:
+                        units(words[lane], code, values[lane, :count])
+                else:
+                    for even in {lane & 2 for lane in touched}:
+                        pairs(words[even], words[even + 1], code, values[even, :count], values[even + 1, :count])
+                for lane in touched:
+                    first = firsts[lane]
+                    made = values[lane, max(0, -first) : min(count, out.size - first)]
+                    target = out[max(0, first) : max(0, first) + made.size]
+                    if constants is None:
+                        target[:] = made
+                    else:
+                        scale(made, constants, target)
+
+    # Shares are runs of threads, not of elements, so that no block is computed by two of them.
+    _shared(fill, _slices(threads, 4 * CHUNK) if out.size > SMALL else [slice(0, threads)])
+    return out
+
+
+def _double_range(
+    distribution: str, seed: int, threads: int, start: int, stop: int, arithmetic: str, offset: int
+) -> NDArray[np.float64]:
+    keys = np.asarray([key_of(seed)])
+    out = np.empty(stop - start, np.float64)
+    lanes = LANES // 2
+    for part in _slices(stop - start):
+        call, rest = np.divmod(np.arange(start + part.start, start + part.stop, dtype=np.uint64), np.uint64(lanes * threads))
+        lane, thread = np.divmod(rest, np.uint64(threads))
+        counter = call + np.uint64(offset // LANES)
+        out[part] = standard_at(distribution, keys, counter, thread, lane.astype(np.uint8), arithmetic, True)
+    return out
+
+
+def _check_launch(threads: int, start: int, stop: int, offset: int) -> None:
+    if not 0 <= start <= stop:
+        raise UsageError(f"elements {start} to {stop} are no range; give 0 <= start <= stop.")
+    if threads < 1:
+        raise UsageError(f"a launch of {threads} threads makes nothing; give a positive number.")
+    if offset < 0 or offset % LANES:
+        raise UsageError(f"offset {offset} cannot be: torch's CUDA offsets are multiples of {LANES}, from 0 on.")
+
+
+def _is_uniform(distribution: str) -> bool:
+    if distribution not in DISTRIBUTIONS:
+        raise UnknownName("distribution", distribution, DISTRIBUTIONS)
+    return distribution == "uniform"
+
+
+def _flat(values: Any, dtype: type[np.generic]) -> NDArray[Any]:  # noqa: ANN401 - whatever numpy takes
+    # Writable, because read-only arrays are another type to numba, and would be compiled for again.
+    return np.require(np.reshape(values, -1), dtype, ["C", "A", "W"])
+
+
+def _slices(n: int, size: int = SMALL) -> list[slice]:
+    return [slice(begin, min(n, begin + size)) for begin in range(0, n, size)]
+
+
+def _shared(work: Callable[[slice], None], parts: Iterable[slice]) -> None:
+    """Do the work of every part, with a thread for each core where there is more than one part."""
+    parts = list(parts)
+    workers = min(len(parts), len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    if workers < 2:
+        for part in parts:
+            work(part)
+        return
+    with ThreadPoolExecutor(workers) as pool:
+        for _ in pool.map(work, parts):
+            pass

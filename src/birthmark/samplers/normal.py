@@ -23,6 +23,8 @@ _TURN_STEPS = np.float64(2.0**25)
 _UPPER_HALF = np.uint32(24)
 _ONE = np.uint32(1)
 _TWO = np.uint32(2)
+_QUADRANT = np.uint32(23)
+_TURN = np.uint32((1 << 25) - 1)
 _MINUS_TWO = np.float32(-2.0)
 
 _LN2_HIGH = np.uint32(0x3F317217).view(np.float32)
@@ -62,34 +64,37 @@ def turns(t: np.float64) -> tuple[np.float64, np.float64]:
 
 
 @kernel(inline=True)
-def pair_nvidia(x: np.uint32, y: np.uint32, code: np.uint32) -> tuple[np.float32, np.float32]:
-    """Two standard normals of cuRAND from two words, bit for bit: radius times sine, radius times cosine."""
-    u = fma(np.float32(x), np.float32(2.0**-32), np.float32(2.0**-33))
-    v = fma(np.float32(y), _ANGLE, _HALF_ANGLE)
-    radius = np.sqrt(np.float32(_MINUS_TWO * logf(u)))
-    k = steps(v, code)
-    return np.float32(sine(k) * radius), np.float32(cosine(k) * radius)
+def radius(x: np.uint32, code: np.uint32) -> np.float32:
+    """The Box-Muller radius of a word, sqrt(-2 log u)."""
+    u = unit(x, code)
+    if code == AMD:
+        log2 = np.float32(np.log2(np.float64(u)))
+        high = np.float32(log2 * _LN2_HIGH)
+        low = fma(log2, _LN2_LOW, fma(log2, _LN2_HIGH, -high))
+        log = np.float32(high + low)
+    else:
+        log = logf(u)
+    return np.sqrt(np.float32(_MINUS_TWO * log))
 
 
 @kernel(inline=True)
-def pair_amd(x: np.uint32, y: np.uint32) -> tuple[np.float32, np.float32]:
-    """Two standard normals of rocRAND from two words, with stand-ins for the hardware's log2, sine and cosine."""
-    u = unit(x, AMD)
-    v = fma(np.float32(y), _ANGLE, _ANGLE)
-    log2 = np.float32(np.log2(np.float64(u)))
-    high = np.float32(log2 * _LN2_HIGH)
-    low = fma(log2, _LN2_LOW, fma(log2, _LN2_HIGH, -high))
-    radius = np.sqrt(np.float32(_MINUS_TWO * np.float32(high + low)))
-    s, c = turns(np.float64(np.float32(v * _INVERSE_TURN)))
-    return np.float32(np.float32(s) * radius), np.float32(np.float32(c) * radius)
+def angle(y: np.uint32, code: np.uint32) -> np.float32:
+    """The Box-Muller angle of a word in radians, in (0, 2 pi]."""
+    return fma(np.float32(y), _ANGLE, _ANGLE if code == AMD else _HALF_ANGLE)
 
 
 @kernel(inline=True)
 def pair(x: np.uint32, y: np.uint32, code: np.uint32) -> tuple[np.float32, np.float32]:
     """Two standard normals from two words under the arithmetic `code`: the sine value, the cosine value."""
+    v = angle(y, code)
     if code == AMD:
-        return pair_amd(x, y)
-    return pair_nvidia(x, y, code)
+        wide_s, wide_c = turns(np.float64(np.float32(v * _INVERSE_TURN)))
+        s, c = np.float32(wide_s), np.float32(wide_c)
+    else:
+        k = steps(v, code)
+        s, c = sine(k), cosine(k)
+    r = radius(x, code)
+    return np.float32(s * r), np.float32(c * r)
 
 
 @kernel(inline=True)
@@ -106,10 +111,21 @@ def pair64(
 
 
 @kernel(inline=True)
+def half(x: np.uint32, y: np.uint32, odd: np.uint32, code: np.uint32) -> np.float32:
+    """One of the two standard normals of a pair: the sine value, or with `odd` the cosine value."""
+    v = angle(y, code)
+    if code == AMD:
+        wide_s, wide_c = turns(np.float64(np.float32(v * _INVERSE_TURN)))
+        s = np.float32(wide_c if odd else wide_s)
+    else:
+        s = sine(np.uint32(np.uint32(steps(v, code) + np.uint32(odd << _QUADRANT)) & _TURN))
+    return np.float32(s * radius(x, code))
+
+
+@kernel(inline=True)
 def standard(
     w0: np.uint32, w1: np.uint32, w2: np.uint32, w3: np.uint32, lane: np.uint32, code: np.uint32
 ) -> np.float32:
     """The standard normal in one of the four lanes of a block."""
     second = lane >= _TWO
-    s, c = pair(w2 if second else w0, w3 if second else w1, code)
-    return c if np.uint32(lane & _ONE) != np.uint32(0) else s
+    return half(w2 if second else w0, w3 if second else w1, np.uint32(lane & _ONE), code)
