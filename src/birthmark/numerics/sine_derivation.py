@@ -3,8 +3,9 @@
 For each row the coefficients that a designer would choose are found first: a minimax fit of the unit's own
 basis (2^11, x, sq(x)) to the sine, then a search of the integers around it for the triples whose *truncated*
 results stay closest to the sine. The unit's own triple is the best of them in 42 of the 64 rows and among the
-best seven in all; the sixteen best are kept. Two published float32 weights a row, from two cards, then leave
-exactly one. A row that is left with none or with several ends the derivation with an error.
+best seven in all; the sixteen best are kept. Two to four published float32 weights a row then leave exactly
+one. They come from two cards, and each card's weights reject every rival by themselves, so that one wrong
+fact leaves none. A row that is left with none or with several ends the derivation with an error.
 
     python -m birthmark.numerics.sine_derivation            derive the table and compare it with sine_table.py
     python -m birthmark.numerics.sine_derivation --write    derive the table and write sine_table.py

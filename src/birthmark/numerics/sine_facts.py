@@ -2,9 +2,9 @@
 
 A fact is one float32 weight that somebody published before training: it was drawn by `xavier_normal_` on a
 known card under a known seed, so its words, its angle and its radius are known, and only the sine in it is
-open. `sine_facts.json` keeps two of them for each row of the table, with their sources; the files themselves
-are not part of birthmark. The steps are written in plain integers and share only the logarithm with the
-samplers, so that the table does not rest on the code that uses it.
+open. `sine_facts.json` keeps two to four of them for each row of the table, with their sources; the files
+themselves are not part of birthmark. The steps are written in plain integers and share only the logarithm
+with the samplers, so that the table does not rest on the code that uses it.
 """
 
 from __future__ import annotations
