@@ -1,11 +1,37 @@
-"""A hypothesis: everything but the seed, and random access to the values that it predicts."""
+"""A hypothesis: everything but the seed, and random access to the values that it predicts.
+
+An element of a tensor leads to a place in a generator's stream in three steps: the shard that holds it, the
+launch that draws that part of the shard (a huge tensor takes several), and the call, lane and thread of that
+launch. From the place and a seed follow its words, and from the words its value. No step needs the elements
+before it, so a few rows of a tensor of 10^10 elements cost what a few rows cost.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from birthmark.devices.layout import Layout, Piece, pieces, unroll_of
+from birthmark.errors import UnknownName, UsageError
+from birthmark.numerics.dtypes import FORMATS
+from birthmark.recipes.sharding import WHOLE, Sharding
+from birthmark.samplers.arithmetic import code_of
+from birthmark.samplers.fill import DISTRIBUTIONS, finish, standard_at, stored_range
+from birthmark.samplers.scaling import VERSIONS
 
 Arithmetic = Literal["nvidia-volta+", "nvidia-pascal-", "amd"]
+Distribution = Literal["normal", "uniform"]
+Values = NDArray[np.float32] | NDArray[np.float64]
+
+#: Elements that are worked on at a time; what bounds the memory of large requests.
+CHUNK = 1 << 19
+#: PyTorch keeps a generator's offset as a signed 64-bit number.
+OFFSET_LIMIT = 1 << 63
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,9 +43,233 @@ class Draw:
         parameters: (mean, std) of a normal, (low, high) of a uniform, as the caller passed them.
         shape: extents of the tensor that the call fills, before any sharding.
         dtype: the dtype at draw time: "float32", "float16", "bfloat16" or "float64".
+        version: PyTorch's end-point rule of a uniform: "2.1+" or "2.0-".
     """
 
-    distribution: Literal["normal", "uniform"]
+    distribution: Distribution
     parameters: tuple[float, float]
     shape: tuple[int, ...]
     dtype: str = "float32"
+    version: str = "2.1+"
+
+    def __post_init__(self) -> None:
+        if self.dtype not in FORMATS:
+            raise UnknownName("float dtype", self.dtype, FORMATS)
+        if self.distribution not in DISTRIBUTIONS:
+            raise UnknownName("distribution", self.distribution, DISTRIBUTIONS)
+        if self.version not in VERSIONS:
+            raise UnknownName("version rule", self.version, VERSIONS)
+        if any(extent < 0 for extent in self.shape):
+            raise UsageError(f"shape {self.shape}: expected extents of 0 or more.")
+        first, second = self.parameters
+        # A normal's parameters are float32 even where its values are narrower; a uniform's bounds are not.
+        carrier = "float32" if self.distribution == "normal" and self.dtype != "float64" else self.dtype
+        if not all(abs(value) <= FORMATS[carrier].greatest for value in (first, second)):
+            raise UsageError(f"parameters {self.parameters}: expected finite numbers that fit {carrier}.")
+        if self.distribution == "normal" and second < 0:
+            raise UsageError(f"a normal draw with standard deviation {second}: expected 0 or more.")
+        if self.distribution == "uniform" and first > second:
+            raise UsageError(f"a uniform draw from {first} to {second}: expected the lower bound first.")
+
+    @property
+    def size(self) -> int:
+        """Elements of the whole tensor."""
+        return math.prod(self.shape)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Location:
+    """Where elements come from, one entry an element.
+
+    Attributes:
+        rank: int64, the process that draws it.
+        counter: uint64, position in the thread's stream in calls: offset / 4 and all earlier calls.
+        thread: uint64, index of the thread in its launch.
+        lane: uint8, which of the call's values it takes.
+    """
+
+    rank: NDArray[np.int64]
+    counter: NDArray[np.uint64]
+    thread: NDArray[np.uint64]
+    lane: NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """Everything that decides a tensor's initial values, except the seed.
+
+    The seed of a method is that of rank 0 as its generator saw it, any integer modulo 2^64; other ranks
+    follow by the sharding's rule. Element indices are C-order flat indices into the whole tensor.
+
+    Attributes:
+        draw: the call that fills the tensor.
+        threads: G, the threads of a full launch of the device, a multiple of 256.
+        arithmetic: how words become float32 normals on the device.
+        offset: the generator's offset when the draw starts, a multiple of 4.
+        sharding: how the tensor is cut among processes.
+        generator: the bit source; "philox" is the only one that has layouts.
+    """
+
+    draw: Draw
+    threads: int
+    arithmetic: Arithmetic = "nvidia-volta+"
+    offset: int = 0
+    sharding: Sharding = WHOLE
+    generator: str = "philox"
+
+    def __post_init__(self) -> None:
+        Layout(self.threads)
+        code_of(self.arithmetic)
+        if self.generator != "philox":
+            raise UnknownName("generator", self.generator, ("philox",))
+        if not 0 <= self.offset < OFFSET_LIMIT or self.offset % 4:
+            raise UsageError(f"offset {self.offset}: expected a multiple of 4, from 0 to 2^63 - 4.")
+        self.sharding.local_shape(self.draw.shape)
+
+    @property
+    def end_offset(self) -> int:
+        """The generator's offset after the draw, the same on every rank."""
+        return self.offset + self._launches()[1]
+
+    def locate(self, indices: NDArray[np.int64]) -> Location:
+        """Where the elements at `indices` come from, in the shape of `indices`.
+
+        Raises:
+            UsageError: an index is not an integer or lies outside the tensor.
+        """
+        return self._locate(self._checked(indices))
+
+    def standard(self, seed: int, indices: NDArray[np.int64]) -> Values:
+        """Standard normals, or uniforms in (0, 1], behind the elements at `indices`.
+
+        Returns:
+            float32, or float64 for a float64 draw, in the shape of `indices`.
+
+        Raises:
+            UsageError: an index is not an integer or lies outside the tensor.
+        """
+        return self._computed(seed, indices, finished=False)
+
+    def values(self, seed: int, indices: NDArray[np.int64]) -> Values:
+        """The initial values of the elements at `indices`, as the draw stored them, decoded.
+
+        Returns:
+            float32, or float64 for a float64 draw, in the shape of `indices`.
+
+        Raises:
+            UsageError: an index is not an integer or lies outside the tensor.
+        """
+        return self._computed(seed, indices, finished=True)
+
+    def blocks(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
+        """One number for each element; equal where elements share rank and Philox block, so their words."""
+        place = self.locate(indices)
+        calls = max(self._launches()[1] // 4, 1)
+        counter = (place.counter - np.uint64(self.offset // 4)).astype(np.int64)
+        blocks: NDArray[np.int64] = (place.rank * calls + counter) * self.threads + place.thread.astype(
+            np.int64
+        )
+        return blocks
+
+    def run(self, seed: int, start: int, stop: int) -> Values:
+        """The initial values of the elements start <= i < stop, decoded: the fast way to many neighbours.
+
+        Raises:
+            UsageError: the range is empty the wrong way round or leaves the tensor.
+        """
+        if not 0 <= start <= stop <= self.draw.size:
+            raise UsageError(
+                f"elements {start} to {stop} of a tensor of {self.draw.size}: expected a range in it."
+            )
+        out = self._empty(stop - start)
+        for rank, piece, first, last in self._runs(start, stop):
+            whole = rank * self._local_size() + piece.start
+            out[whole + first - start : whole + last - start] = stored_range(
+                self.draw.distribution,
+                self.draw.parameters,
+                self.draw.dtype,
+                self.sharding.seed_of(seed, rank),
+                Layout(self.threads).launch_threads(piece.size),
+                first,
+                last,
+                self.arithmetic,
+                offset=self.offset + piece.offset,
+                version=self.draw.version,
+            )
+        return out
+
+    def tensor(self, seed: int) -> Values:
+        """The whole tensor, in its shape."""
+        return self.run(seed, 0, self.draw.size).reshape(self.draw.shape)
+
+    def _local_size(self) -> int:
+        return math.prod(self.sharding.local_shape(self.draw.shape))
+
+    def _launches(self) -> tuple[tuple[Piece, ...], int]:
+        """The launches of every rank, and how far they move its offset."""
+        return pieces(self._local_size(), self.draw.dtype, Layout(self.threads))
+
+    def _runs(self, start: int, stop: int) -> Iterator[tuple[int, Piece, int, int]]:
+        """The parts of a range that single launches draw: rank, launch, and the range within the launch."""
+        size = self._local_size()
+        if start == stop:
+            return
+        for rank in range(start // size, (stop - 1) // size + 1):
+            for piece in self._launches()[0]:
+                begin = rank * size + piece.start
+                first, last = max(start - begin, 0), min(stop - begin, piece.size)
+                if first < last:
+                    yield rank, piece, first, last
+
+    def _locate(self, indices: NDArray[np.int64]) -> Location:
+        rank, local, _ = self.sharding.locate(self.draw.shape, indices)
+        launches, _ = self._launches()
+        layout, unroll = Layout(self.threads), unroll_of(self.draw.dtype)
+        if len(launches) < 2:
+            call, lane, thread = layout.locate(self._local_size(), local, unroll)
+            return Location(rank, call + np.uint64(self.offset // 4), thread, lane)
+        counter, thread = np.empty(local.shape, np.uint64), np.empty(local.shape, np.uint64)
+        lane = np.empty(local.shape, np.uint8)
+        which = np.searchsorted([piece.start for piece in launches], local, side="right") - 1
+        for number in np.unique(which):
+            piece, here = launches[number], which == number
+            call, lane[here], thread[here] = layout.locate(piece.size, local[here] - piece.start, unroll)
+            counter[here] = call + np.uint64((self.offset + piece.offset) // 4)
+        return Location(rank, counter, thread, lane)
+
+    def _computed(self, seed: int, indices: NDArray[np.int64], *, finished: bool) -> Values:
+        checked = self._checked(indices)
+        flat = checked.reshape(-1)
+        out = self._empty(flat.size)
+        draw = self.draw
+        seeds = np.array([self.sharding.seed_of(seed, rank) for rank in range(self.sharding.ways)], np.uint64)
+        for begin in range(0, flat.size, CHUNK):
+            part = slice(begin, begin + CHUNK)
+            place = self._locate(flat[part])
+            keys = seeds if len(seeds) == 1 else seeds[place.rank]
+            standard = standard_at(
+                draw.distribution,
+                keys,
+                place.counter,
+                place.thread,
+                place.lane,
+                self.arithmetic,
+                double=draw.dtype == "float64",
+            )
+            if finished:
+                standard = finish(draw.distribution, standard, draw.parameters, draw.dtype, draw.version)
+            out[part] = standard
+        return out.reshape(checked.shape)
+
+    def _empty(self, size: int) -> NDArray[Any]:
+        return np.empty(size, np.float64 if self.draw.dtype == "float64" else np.float32)
+
+    def _checked(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
+        given = np.asarray(indices)
+        if given.dtype.kind not in "iu" and given.size:
+            raise UsageError(f"element indices of type {given.dtype}: expected integers.")
+        if given.size and not 0 <= int(given.min()) <= int(given.max()) < self.draw.size:
+            raise UsageError(
+                f"element indices {given.min()} to {given.max()}: the tensor has {self.draw.size} elements."
+            )
+        return given.astype(np.int64, copy=False)
