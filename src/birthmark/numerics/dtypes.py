@@ -42,6 +42,9 @@ FORMATS: Final[dict[str, Format]] = {
     "float64": Format(bits=64, precision=53, least=-1022),
 }
 
+#: Overflow to infinity is the right answer, and NaN of any kind may pass.
+_QUIET: Final[dict[str, Any]] = {"over": "ignore", "invalid": "ignore"}
+
 #: What `ulps` says of a distance that has no number: one to or from NaN.
 FAR: Final = np.iinfo(np.int64).max
 
@@ -122,7 +125,7 @@ def round_to(values: NDArray[Any], dtype: str) -> NDArray[Any]:
         A fresh array of the same shape whose values `dtype` holds exactly: float64 for "float64", else float32.
     """
     form = format_of(dtype)
-    with np.errstate(over="ignore"):  # infinity is the right answer
+    with np.errstate(**_QUIET):
         if form.bits >= 32:
             return np.array(values, _carrier(dtype))
         # Adding and taking away 1.5 * 2^52 quanta rounds to a whole number of quanta, ties to even.
@@ -144,7 +147,8 @@ def interval(values: NDArray[Any], dtype: str) -> tuple[NDArray[np.float64], NDA
         "float64" the midpoints have no float64, and the neighbours themselves stand for them. NaN gives NaN.
     """
     form = format_of(dtype)
-    exact = np.asarray(values, np.float64)
+    with np.errstate(**_QUIET):
+        exact = np.asarray(values, np.float64)
     if dtype == "float64":
         return np.nextafter(exact, -np.inf), np.nextafter(exact, np.inf)
     unbounded = np.isinf(exact)
