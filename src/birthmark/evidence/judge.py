@@ -1,0 +1,169 @@
+"""One way in: candidates of a search, with the checkpoint they are to be held against, become judgements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from birthmark.checkpoints.interface import Checkpoint
+from birthmark.devices.catalogue import table_threads
+from birthmark.evidence.case import Case
+from birthmark.evidence.census import Census, census
+from birthmark.evidence.elements import Elements
+from birthmark.evidence.holdout import HeldOut, read_holdout
+from birthmark.evidence.mixture import second_case
+from birthmark.evidence.score import score
+from birthmark.evidence.weigh import Judgement, weigh
+from birthmark.hypothesis import Hypothesis
+from birthmark.survivors.split import Holdout, Selection
+from birthmark.survivors.survivor import Survivors
+
+#: Candidates that may be scored on the hold-out; each is counted as a trial there.
+MOST_CANDIDATES = 16
+
+
+class Proposal(Protocol):
+    """What a search hands over: a hypothesis with a seed that passed its probes."""
+
+    @property
+    def hypothesis(self) -> Hypothesis:
+        """Everything but the seed."""
+        ...
+
+    @property
+    def seed(self) -> int:
+        """The seed of shard 0."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judged:
+    """A judgement with the census of its tensor.
+
+    Attributes:
+        judgement: the numbers.
+        census: which units of the tensor are predicted; None where nothing is predicted.
+        shared: units of a mixture that both of its layouts predict alike.
+    """
+
+    judgement: Judgement
+    census: Census | None
+    shared: int = 0
+
+    @property
+    def is_finding(self) -> bool:
+        """Whether there is something to report."""
+        return self.judgement.outcome != "none"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judgements:
+    """All that came of one search.
+
+    Attributes:
+        judged: one for each origin (each shard with a seed of its own, each part of a mixture); where
+            nothing was found, the best candidate with the outcome "none"; empty where there was no
+            candidate.
+        notes: about the hold-out and the census.
+    """
+
+    judged: tuple[Judged, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def findings(self) -> tuple[Judged, ...]:
+        """Those that are to be reported."""
+        return tuple(one for one in self.judged if one.is_finding)
+
+
+def judge(
+    checkpoint: Checkpoint,
+    survivors: Survivors,
+    selection: Selection,
+    holdout: Holdout,
+    candidates: Sequence[Proposal],
+    *,
+    trials: int,
+    probes: NDArray[np.int64] | None = None,
+    layouts: tuple[int, ...] | None = None,
+    declared: float | None = None,
+) -> Judgements:
+    """Judge the candidates of a finished search.
+
+    Args:
+        checkpoint: where the hold-out and all other values lie.
+        survivors: what the survey saw in the tensor.
+        selection: what the search saw.
+        holdout: where the held-out elements lie.
+        candidates: best first.
+        trials: predictions that the search tried.
+        probes: flat indices of the elements that seeds were rejected by; None where unknown.
+        layouts: the G's that the candidate's is compared with; None for the device table's.
+        declared: the scale that the model's own files declare; None where unknown.
+    """
+    if not candidates:
+        return Judgements((), ())
+    seen = Elements(selection.indices, selection.values, selection.unit)
+    chosen, held, scored = _best(checkpoint, selection, holdout, candidates, probes)
+    case = Case(
+        tensor=selection.tensor,
+        shape=selection.shape,
+        dtype=selection.dtype,
+        axis=selection.axis,
+        scale=selection.scale,
+        hypothesis=chosen.hypothesis,
+        seed=chosen.seed % 2**64,
+        selection=seen,
+        holdout=held.elements,
+        trials=max(1, trials),
+        holdout_trials=scored,
+        layouts=table_threads() if layouts is None else layouts,
+        declared=declared,
+    )
+    ranks = case.ranks()
+    judged = tuple(
+        one
+        for part in ([case.of_rank(rank) for rank in ranks] if ranks else [case])
+        for one in _with_census(checkpoint, survivors, weigh(part))
+    )
+    notes = [held.note, *dict.fromkeys(one.census.note for one in judged if one.census and one.census.note)]
+    return Judgements(judged, tuple(notes))
+
+
+def _best(
+    checkpoint: Checkpoint,
+    selection: Selection,
+    holdout: Holdout,
+    candidates: Sequence[Proposal],
+    probes: NDArray[np.int64] | None,
+) -> tuple[Proposal, HeldOut, int]:
+    """The candidate that scores highest on the hold-out, its hold-out, and how many were scored on it."""
+    best: tuple[float, Proposal, HeldOut] | None = None
+    tried = list(candidates[:MOST_CANDIDATES])
+    for candidate in tried:
+        held = read_holdout(checkpoint, selection, holdout, candidate.hypothesis, probes)
+        standard = candidate.hypothesis.standard(candidate.seed, held.elements.indices)
+        sigma = score(held.elements.values, standard).sigma
+        value = -np.inf if sigma is None else sigma
+        if best is None or value > best[0]:
+            best = (value, candidate, held)
+    assert best is not None
+    return best[1], best[2], len(tried)
+
+
+def _with_census(checkpoint: Checkpoint, survivors: Survivors, judgement: Judgement) -> tuple[Judged, ...]:
+    """The judgement with its census, and the second part where the tensor is a mixture."""
+    if judgement.outcome not in ("match", "seed-only"):
+        return (Judged(judgement, None),)
+    first = census(checkpoint, judgement, survivors.ids)
+    if judgement.outcome == "match" and (other := second_case(judgement)) is not None:
+        second = weigh(other)
+        if second.outcome == "match":
+            rest = census(checkpoint, second, survivors.ids)
+            shared = int(np.intersect1d(first.ids, rest.ids).size)
+            return Judged(judgement, first, shared), Judged(second, rest, shared)
+    return (Judged(judgement, first),)

@@ -1,0 +1,170 @@
+"""Which layouts the survivors can tell apart, and the next-best one.
+
+Below one wave of either layout two layouts predict the same value, so only elements beyond it speak. The seed
+can be certain while the layout is not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from birthmark.devices.catalogue import BLOCK
+from birthmark.evidence.elements import Elements
+from birthmark.evidence.exactness import explained
+from birthmark.evidence.fit import Fit
+from birthmark.evidence.score import Score, correlation, score
+from birthmark.hypothesis import Hypothesis
+
+#: Elements that layouts are compared on: evenly spaced ones and the last ones.
+SPREAD = 1 << 14
+LAST = 1 << 12
+#: So many more telling elements must a layout explain before another is excluded by them.
+ENOUGH = 3
+#: Where elements are traced and not given exactly: sigmas by which a layout's score must lead on telling
+#: elements.
+LEAD = 6.0
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutTest:
+    """What the survivors say about the layout.
+
+    Attributes:
+        separated: whether they single out the candidate's layout.
+        not_excluded: the compared G's that they leave possible, ascending; the candidate's among them.
+        compared: how many other layouts were compared.
+        at_least: where they leave it open, the least G that would give the same values; None where separated.
+    """
+
+    separated: bool
+    not_excluded: tuple[int, ...]
+    compared: int
+    at_least: int | None
+
+
+def compare_layouts(
+    fit: Fit, seed: int, elements: Elements, dtype: str, layouts: tuple[int, ...], *, exact: bool
+) -> LayoutTest:
+    """Hold the candidate's layout against others.
+
+    Args:
+        fit: the candidate's.
+        seed: its seed.
+        elements: elements that the candidate predicts (or traces).
+        dtype: the stored dtype.
+        layouts: the G's to compare; neighbours of the candidate's are compared as well.
+        exact: whether elements are predicted; otherwise the layouts' correlations are compared.
+    """
+    own = fit.hypothesis.threads
+    some = _telling_sample(elements)
+    neighbours = {own + BLOCK} | ({own - BLOCK} if own > BLOCK else set())
+    others = sorted(set(layouts) - {own})
+    open_: list[int] = [own]
+    separated = True
+    for threads in sorted(neighbours.union(others)):
+        if not _excluded(fit, seed, some, dtype, threads, exact=exact):
+            separated = False
+            if threads in others:
+                open_.append(threads)
+    at_least = None if separated else _least(fit.hypothesis, some)
+    return LayoutTest(separated, tuple(sorted(open_)), len(others), at_least)
+
+
+def _least(hypothesis: Hypothesis, elements: Elements) -> int:
+    """The least G, in whole blocks, under which all elements lie in the first wave."""
+    place = hypothesis.locate(elements.indices)
+    first = int(np.max(place.thread)) + 1
+    return -(-first // BLOCK) * BLOCK
+
+
+def _telling_sample(elements: Elements) -> Elements:
+    if len(elements) <= SPREAD + LAST:
+        return elements
+    chosen = np.zeros(len(elements), dtype=np.bool_)
+    chosen[np.linspace(0, len(elements) - 1, SPREAD).astype(np.int64)] = True
+    chosen[-LAST:] = True
+    return elements.keep(chosen)
+
+
+def differing(one: Hypothesis, other: Hypothesis, indices: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which elements two hypotheses of the same seed take from different places of the stream."""
+    a, b = one.locate(indices), other.locate(indices)
+    result: NDArray[np.bool_] = (
+        (a.rank != b.rank) | (a.counter != b.counter) | (a.thread != b.thread) | (a.lane != b.lane)
+    )
+    return result
+
+
+def _excluded(fit: Fit, seed: int, elements: Elements, dtype: str, threads: int, *, exact: bool) -> bool:
+    other = replace(fit.hypothesis, threads=threads)
+    telling = differing(fit.hypothesis, other, elements.indices)
+    if np.count_nonzero(telling) < ENOUGH:
+        return False
+    some = elements.keep(telling)
+    mine, theirs = fit.hypothesis.standard(seed, some.indices), other.standard(seed, some.indices)
+    if exact:
+        scale = fit.scale.value
+        for_mine, for_theirs = (
+            int(
+                np.count_nonzero(
+                    explained(some.values, fit.stored(z, dtype), dtype, scale, decayed=fit.decayed)
+                )
+            )
+            for z in (mine, theirs)
+        )
+        return for_mine - for_theirs >= ENOUGH
+    lead = _sigma(some.values, mine) - _sigma(some.values, theirs)
+    return lead >= LEAD
+
+
+def _sigma(stored: NDArray[np.float64], standard: NDArray[np.floating]) -> float:
+    r = correlation(stored, np.asarray(standard, np.float64)) if stored.size >= ENOUGH else None
+    return 0.0 if r is None else r * float(np.sqrt(stored.size))
+
+
+@dataclass(frozen=True, slots=True)
+class NextLayout:
+    """The other layout that scores best on the hold-out.
+
+    Attributes:
+        threads: its G.
+        score: on all held-out elements, among them those that both layouts predict alike.
+        differing: on those alone that the two layouts predict differently.
+    """
+
+    threads: int
+    score: Score
+    differing: Score
+
+
+def next_best(fit: Fit, seed: int, elements: Elements, layouts: tuple[int, ...]) -> NextLayout | None:
+    """The other layout that scores best on held-out elements; trials are the distinct layouts compared.
+
+    None where every compared layout predicts the same values.
+    """
+    if len(elements) == 0:
+        return None
+    some = _telling_sample(elements)
+    best: tuple[float, int] | None = None
+    compared = 0
+    for threads in layouts:
+        other = replace(fit.hypothesis, threads=threads)
+        if threads == fit.hypothesis.threads or not differing(fit.hypothesis, other, some.indices).any():
+            continue
+        compared += 1
+        sigma = _sigma(some.values, other.standard(seed, some.indices))
+        if best is None or sigma > best[0]:
+            best = (sigma, threads)
+    if best is None:
+        return None
+    other = replace(fit.hypothesis, threads=best[1])
+    standard = np.asarray(other.standard(seed, elements.indices), np.float64)
+    telling = differing(fit.hypothesis, other, elements.indices)
+    return NextLayout(
+        best[1],
+        score(elements.values, standard, trials=compared),
+        score(elements.values[telling], standard[telling], trials=compared),
+    )

@@ -1,0 +1,1 @@
+"""The reading as a typed document, and its renderers."""

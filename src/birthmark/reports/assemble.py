@@ -1,0 +1,204 @@
+"""From findings to the reading: the overall verdict, the limits and the notes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from birthmark import __version__
+from birthmark.checkpoints.interface import Checkpoint
+from birthmark.evidence.judge import Judged, Judgements
+from birthmark.evidence.remarks import threshold_note
+from birthmark.evidence.verdict import Claim, overall
+from birthmark.reports.digests import digested
+from birthmark.reports.findings import finding
+from birthmark.reports.limits import limits
+from birthmark.reports.reading import (
+    CheckpointModel,
+    DeclaredModel,
+    FileModel,
+    Finding,
+    Reading,
+    SearchedModel,
+    Verdict,
+)
+
+
+class Searched(Protocol):
+    """What a search says about itself."""
+
+    @property
+    def seeds(self) -> tuple[int, int] | None:
+        """Lowest and highest seed tried."""
+        ...
+
+    @property
+    def layouts(self) -> Sequence[int]:
+        """The G's that were covered."""
+        ...
+
+    @property
+    def hypotheses(self) -> Sequence[str]:
+        """The hypotheses in words."""
+        ...
+
+    @property
+    def candidates_tested(self) -> int:
+        """Seeds that passed their probes and were tested in full."""
+        ...
+
+    @property
+    def complete(self) -> bool:
+        """Whether all that was planned was searched."""
+        ...
+
+    @property
+    def trials(self) -> int:
+        """Predictions tried."""
+        ...
+
+    @property
+    def miss_chance(self) -> float | None:
+        """The chance that a true seed was rejected."""
+        ...
+
+    @property
+    def stages(self) -> Sequence[object]:
+        """What was done, in order."""
+        ...
+
+
+NOTHING_SEARCHED = SearchedModel(seeds=None, layouts=[], hypotheses=[], candidates_tested=0, complete=False)
+
+
+def searched_model(searched: Searched) -> SearchedModel:
+    """A search's account of itself in the schema's keys."""
+    return SearchedModel(
+        seeds=searched.seeds,
+        layouts=list(searched.layouts),
+        hypotheses=list(searched.hypotheses),
+        candidates_tested=searched.candidates_tested,
+        complete=searched.complete,
+        trials=searched.trials,
+        miss_chance=searched.miss_chance,
+        stages=[str(stage) for stage in searched.stages],
+    )
+
+
+def assemble(
+    checkpoint: Checkpoint,
+    judgements: Iterable[Judgements],
+    searched: SearchedModel,
+    *,
+    command: str,
+    tensors_read: Sequence[str],
+    revision: str | None = None,
+    declared: DeclaredModel | None = None,
+    notes: Sequence[str] = (),
+) -> Reading:
+    """The reading of a checkpoint that was searched.
+
+    Args:
+        checkpoint: still open.
+        judgements: one for each search that ended; those without candidates included.
+        searched: what was searched, all searches together.
+        command: how the reading can be made again.
+        tensors_read: names of the tensors whose values were read.
+        revision: the pinned revision of a remote checkpoint; None for a local one.
+        declared: a seed that the checkpoint's own files declare.
+        notes: what else a reader should know.
+    """
+    all_judgements = list(judgements)
+    judged = [one for group in all_judgements for one in group.judged]
+    reported = [one for one in judged if one.is_finding]
+    findings = [finding(one, declared) for one in reported]
+    verdict: Verdict = overall([claim(one) for one in reported])
+    remarks = [note for group in all_judgements for note in group.notes] if reported else []
+    remarks += [note for one in (reported or judged[:1]) for note in one.judgement.notes]
+    remarks += _about(reported, findings)
+    files, digest_notes = digested(checkpoint)
+    return Reading(
+        version=__version__,
+        command=command,
+        checkpoint=_checkpoint(checkpoint, files, tensors_read, revision),
+        verdict=verdict,
+        findings=findings,
+        searched=searched,
+        limits=limits(verdict, findings, searched),
+        notes=list(dict.fromkeys([*notes, *remarks, *([threshold_note()] if judged else []), *digest_notes])),
+    )
+
+
+def not_searched(
+    checkpoint: Checkpoint,
+    reason: str,
+    *,
+    command: str,
+    tensors_read: Sequence[str] = (),
+    revision: str | None = None,
+    notes: Sequence[str] = (),
+) -> Reading:
+    """The reading of a checkpoint in which there is nothing to search; `reason` becomes its first note."""
+    files, digest_notes = digested(checkpoint)
+    return Reading(
+        version=__version__,
+        command=command,
+        checkpoint=_checkpoint(checkpoint, files, tensors_read, revision),
+        verdict="not-searched",
+        findings=[],
+        searched=NOTHING_SEARCHED,
+        limits=limits("not-searched", [], NOTHING_SEARCHED),
+        notes=[reason, *notes, *digest_notes],
+    )
+
+
+def claim(judged: Judged) -> Claim:
+    """A finding as the overall verdict sees it."""
+    case = judged.judgement.case
+    hypothesis = judged.judgement.fit.hypothesis
+    origin = (hypothesis.generator, case.seed, hypothesis.threads, hypothesis.offset)
+    return Claim(judged.judgement.outcome, case.tensor, origin)
+
+
+def _checkpoint(
+    checkpoint: Checkpoint, files: list[FileModel], tensors_read: Sequence[str], revision: str | None
+) -> CheckpointModel:
+    return CheckpointModel(
+        source=checkpoint.source,
+        revision=revision,
+        files=files,
+        bytes_read=checkpoint.bytes_read,
+        tensors_read=list(tensors_read),
+    )
+
+
+def _about(reported: Sequence[Judged], findings: Sequence[Finding]) -> list[str]:
+    """Why keys of the findings are null."""
+    notes = []
+    for one, found in zip(reported, findings, strict=True):
+        if one.shared:
+            notes.append(
+                f"{one.shared:,} {found.survivors.axis}s are predicted alike by both parts of the mixture."
+            )
+        if found.layout and found.layout.threads is not None and not found.layout.devices:
+            notes.append(
+                f"No device of the table has a layout of {found.layout.threads:,} threads and this "
+                "arithmetic."
+            )
+        if found.platform is None:
+            notes.append(
+                "platform is null: the layout and the arithmetic leave more than one vendor possible."
+            )
+        if found.survivors.ids is None:
+            notes.append("survivors.ids is null: too many to list.")
+        if found.controls.next_layout is None:
+            notes.append(
+                "controls.next_layout is null: no other layout of the table predicts different values here."
+            )
+    if findings:
+        notes.append(
+            "share is null: no share of initial values in trained ones was estimated. index and solve are "
+            "null: they "
+            "belong to other generators and methods. declared is null where the files declare no seed."
+        )
+    return notes

@@ -1,0 +1,189 @@
+"""From judgements to findings: the evidence's own words put into the schema's keys."""
+
+from __future__ import annotations
+
+from birthmark.devices.catalogue import Device, sharing
+from birthmark.evidence.census import Census
+from birthmark.evidence.judge import Judged
+from birthmark.evidence.score import Score
+from birthmark.evidence.weigh import Judgement
+from birthmark.recipes.megatron import rule_text
+from birthmark.reports.reading import (
+    AlteredModel,
+    BitExactModel,
+    ControlsModel,
+    DeclaredModel,
+    DecoysModel,
+    DeviceModel,
+    Finding,
+    LayoutControlModel,
+    LayoutModel,
+    SamplerModel,
+    ScoreModel,
+    SeedControlModel,
+    SurvivorsModel,
+    VendorModel,
+)
+
+#: More ids than this are not listed; a whole tensor says so by its axis.
+MOST_IDS = 1 << 17
+
+
+def finding(judged: Judged, declared: DeclaredModel | None = None) -> Finding:
+    """A judgement as a finding.
+
+    Args:
+        judged: with an outcome other than "none".
+        declared: a seed that the checkpoint's own files declare; None where there is none.
+    """
+    judgement = judged.judgement
+    case, fit = judgement.case, judgement.fit
+    draw, sharding = fit.hypothesis.draw, fit.hypothesis.sharding
+    if judgement.outcome == "none":
+        raise ValueError("a judgement with the outcome 'none' is no finding")
+    arithmetics = judgement.arithmetic.not_excluded if judgement.arithmetic else ()
+    vendor = judgement.arithmetic.vendor if judgement.arithmetic else None
+    survivors, altered = _survivors(judgement, judged.census)
+    devices = _devices(judgement)
+    exact = judgement.outcome in ("match", "seed-only")
+    return Finding(
+        tensor=case.tensor,
+        outcome=judgement.outcome,
+        survivors=survivors,
+        altered=altered,
+        scale=fit.scale.value,
+        factor=fit.factor if exact else None,
+        generator=fit.hypothesis.generator,
+        platform=_platform(arithmetics, devices),
+        arithmetic=fit.hypothesis.arithmetic if exact else None,
+        arithmetics_not_excluded=list(arithmetics),
+        method="search",
+        seed=case.seed_of_rank,
+        seed_hex=f"{case.seed_of_rank:#x}",
+        seed_rule=rule_text(case.seed, sharding.ways) if sharding.rule == "megatron" else None,
+        declared=declared,
+        offset=fit.hypothesis.offset,
+        index=None,
+        solve=None,
+        sampler=SamplerModel(
+            distribution=draw.distribution,
+            parameters=list(draw.parameters),
+            dtype=draw.dtype,
+            version=draw.version if draw.distribution == "uniform" else None,
+        ),
+        layout=_layout(judgement, devices),
+        selection=score_model(judgement.selection),
+        holdout=score_model(judgement.holdout),
+        trials=case.trials,
+        holdout_trials=case.holdout_trials,
+        bit_exact=_bit_exact(judgement),
+        share=None,
+        controls=_controls(judgement),
+        vendor=VendorModel(
+            discriminating=vendor.discriminating,
+            nvidia=vendor.nvidia,
+            amd=vendor.amd,
+            neither=vendor.neither,
+            statement=vendor.statement,
+        )
+        if vendor
+        else None,
+    )
+
+
+def score_model(score: Score) -> ScoreModel:
+    """A score in the schema's keys."""
+    return ScoreModel(
+        n=score.n,
+        r=score.r,
+        sigma=score.sigma,
+        log10_p_local=score.log10_p_local,
+        log10_p_global=score.log10_p_global,
+    )
+
+
+def _survivors(judgement: Judgement, census: Census | None) -> tuple[SurvivorsModel, AlteredModel]:
+    axis = judgement.case.axis
+    if census is None:
+        return SurvivorsModel(axis=axis, count=0, ids=[]), AlteredModel(count=0, ids=[], elements=0)
+    ids, altered = census.ids.tolist(), census.altered.tolist()
+    return (
+        SurvivorsModel(axis=axis, count=len(ids), ids=ids if len(ids) <= MOST_IDS else None),
+        AlteredModel(
+            count=len(altered),
+            ids=altered if len(altered) <= MOST_IDS else None,
+            elements=census.altered_elements,
+        ),
+    )
+
+
+def _devices(judgement: Judgement) -> tuple[Device, ...]:
+    """Every device of the table that the layouts and arithmetics leave possible."""
+    layouts = judgement.layouts
+    if layouts is None:
+        return ()
+    arithmetics = judgement.arithmetic.not_excluded if judgement.arithmetic else (None,)
+    return tuple(
+        device
+        for threads in layouts.not_excluded
+        for device in sharing(threads)
+        if None in arithmetics or device.arithmetic in arithmetics
+    )
+
+
+def _platform(arithmetics: tuple[str, ...], devices: tuple[Device, ...]) -> str | None:
+    """The platform, where arithmetic or devices leave only one."""
+    vendors = {device.vendor for device in devices} or {
+        "amd" if arithmetic == "amd" else "nvidia" for arithmetic in arithmetics
+    }
+    if len(vendors) != 1:
+        return None
+    return "cuda" if vendors == {"nvidia"} else "rocm"
+
+
+def _layout(judgement: Judgement, devices: tuple[Device, ...]) -> LayoutModel | None:
+    layouts = judgement.layouts
+    if layouts is None:
+        return None
+    return LayoutModel(
+        threads=judgement.fit.hypothesis.threads if layouts.separated else None,
+        not_excluded=list(layouts.not_excluded),
+        devices=[
+            DeviceModel(name=device.name, sm_count=device.sm_count, threads_per_sm=device.threads_per_sm)
+            for device in devices
+        ],
+    )
+
+
+def _bit_exact(judgement: Judgement) -> BitExactModel:
+    exact, held = judgement.exact, judgement.exact_holdout
+    return BitExactModel(
+        equal=exact.equal,
+        of=exact.of,
+        within_ulp={str(k): count for k, count in exact.within_ulp.items()},
+        holdout={"equal": held.equal, "of": held.of},
+    )
+
+
+def _controls(judgement: Judgement) -> ControlsModel:
+    following, decoys = judgement.next_layout, judgement.decoys
+    return ControlsModel(
+        seed_plus_one=SeedControlModel(score=score_model(judgement.seed_plus_one)),
+        next_layout=LayoutControlModel(
+            threads=following.threads,
+            score=score_model(following.score),
+            differing=score_model(following.differing),
+        )
+        if following
+        else None,
+        decoys=DecoysModel(
+            count=decoys.count,
+            max_sigma=decoys.max_sigma,
+            n=decoys.n,
+            mean=decoys.mean,
+            std=decoys.std,
+            candidate_sigma=decoys.candidate_sigma,
+            edges=list(decoys.edges),
+            histogram=list(decoys.counts),
+        ),
+    )
