@@ -135,6 +135,17 @@ def test_scattered_elements_equal_the_whole(
     assert np.array_equal(found, whole[order])
 
 
+def test_located_elements_serve_many_seeds() -> None:
+    """`standard_of` a place equals `standard` of the indices, under any seed, with shards too."""
+    draw = Draw("normal", (0.0, 1.0), (64, 50))
+    hypothesis = Hypothesis(draw, 512, offset=4, sharding=Sharding(4, "megatron"))
+    indices = np.array([[0, 3199], [800, 799]])
+    place = hypothesis.locate(indices)
+    for seed in (0, 5, 2**64 - 1):
+        assert np.array_equal(hypothesis.standard_of(seed, place), hypothesis.standard(seed, indices))
+    assert not np.array_equal(hypothesis.standard_of(0, place), hypothesis.standard_of(1, place))
+
+
 def test_standard_values_are_scaled_once() -> None:
     """A draw's values are its standard values times std, plus mean, rounded once to the dtype."""
     draw = Draw("normal", (0.0, 0.5), (3000,))

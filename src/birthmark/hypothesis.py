@@ -161,6 +161,21 @@ class Hypothesis:
         """
         return self._computed(seed, indices, finished=True)
 
+    def standard_of(self, seed: int, place: Location) -> Values:
+        """`standard` of elements located before: spares that step where many seeds are tried on them."""
+        ranks = range(self.sharding.ways)
+        seeds = np.array([self.sharding.seed_of(seed, rank) for rank in ranks], np.uint64)
+        found: Values = standard_at(
+            self.draw.distribution,
+            seeds if len(seeds) == 1 else seeds[place.rank],
+            place.counter,
+            place.thread,
+            place.lane,
+            self.arithmetic,
+            double=self.draw.dtype == "float64",
+        )
+        return found
+
     def blocks(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
         """One number for each element; equal where elements share rank and Philox block, so their words."""
         place = self.locate(indices)
@@ -231,7 +246,7 @@ class Hypothesis:
         counter, thread = np.empty(local.shape, np.uint64), np.empty(local.shape, np.uint64)
         lane = np.empty(local.shape, np.uint8)
         which = np.searchsorted([piece.start for piece in launches], local, side="right") - 1
-        for number in np.unique(which):
+        for number in np.flatnonzero(np.bincount(which.reshape(-1))):
             piece, here = launches[number], which == number
             call, lane[here], thread[here] = layout.locate(piece.size, local[here] - piece.start, unroll)
             counter[here] = call + np.uint64((self.offset + piece.offset) // 4)
@@ -241,25 +256,16 @@ class Hypothesis:
         checked = self._checked(indices)
         flat = checked.reshape(-1)
         out = self._empty(flat.size)
-        draw = self.draw
-        seeds = np.array([self.sharding.seed_of(seed, rank) for rank in range(self.sharding.ways)], np.uint64)
         for begin in range(0, flat.size, CHUNK):
             part = slice(begin, begin + CHUNK)
-            place = self._locate(flat[part])
-            keys = seeds if len(seeds) == 1 else seeds[place.rank]
-            standard = standard_at(
-                draw.distribution,
-                keys,
-                place.counter,
-                place.thread,
-                place.lane,
-                self.arithmetic,
-                double=draw.dtype == "float64",
-            )
-            if finished:
-                standard = finish(draw.distribution, standard, draw.parameters, draw.dtype, draw.version)
-            out[part] = standard
+            standard = self.standard_of(seed, self._locate(flat[part]))
+            out[part] = self._finish(standard) if finished else standard
         return out.reshape(checked.shape)
+
+    def _finish(self, standard: Values) -> Values:
+        draw = self.draw
+        found: Values = finish(draw.distribution, standard, draw.parameters, draw.dtype, draw.version)
+        return found
 
     def _empty(self, size: int) -> NDArray[Any]:
         return np.empty(size, np.float64 if self.draw.dtype == "float64" else np.float32)

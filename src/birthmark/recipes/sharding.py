@@ -91,3 +91,7 @@ class Sharding:
         size = int(np.prod(local, dtype=np.int64))
         rank = indices // max(size, 1)
         return rank, indices - rank * size, local
+
+
+#: One process draws the whole tensor.
+WHOLE = Sharding()
