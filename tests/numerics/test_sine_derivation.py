@@ -61,6 +61,7 @@ def test_a_row_comes_out_of_its_derivation(row: int) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("quick")
 def test_the_whole_table_comes_out_of_its_derivation(capsys: pytest.CaptureFixture[str]) -> None:
     """All 64 rows are derived, and the file is what the derivation writes."""
     assert sine_derivation.main([]) == 0
