@@ -6,11 +6,14 @@ from functools import partial
 from pathlib import Path
 
 from birthmark.checkpoints import recognise
-from birthmark.checkpoints.folder import open_folder, open_index
+from birthmark.checkpoints.folder import PICKLE_SUFFIXES, TORCH_SUFFIXES, open_folder, open_index
 from birthmark.checkpoints.interface import Checkpoint
+from birthmark.checkpoints.plain_pickle import open_plain_pickle
 from birthmark.checkpoints.safetensors import MAX_HEADER, open_safetensors
 from birthmark.checkpoints.sources import FileBytes
 from birthmark.checkpoints.stored import StoredCheckpoint
+from birthmark.checkpoints.torch_legacy import open_torch_legacy
+from birthmark.checkpoints.torch_zip import open_torch_zip
 from birthmark.errors import CheckpointError, MalformedFile, UnsupportedFormat
 
 
@@ -51,12 +54,32 @@ def _open_file(path: Path, name: str, *, max_header: int) -> StoredCheckpoint:
     """Open one file of weights."""
     source = FileBytes(path, name)
     kind = recognise.kind_of(source)
-    if kind == recognise.SAFETENSORS or (path.suffix == ".safetensors" and kind in _MAYBE_SAFETENSORS):
+    named_safetensors = path.suffix == ".safetensors"
+    if kind == recognise.SAFETENSORS or (named_safetensors and kind in _PERHAPS):
         return open_safetensors(source, max_header=max_header)
+    if kind == recognise.ZIP:
+        return open_torch_zip(source)
+    if kind == recognise.TORCH_LEGACY:
+        return open_torch_legacy(source)
+    if kind == recognise.PICKLE:
+        return open_plain_pickle(source)
+    if kind == recognise.TEXT_PICKLE and name.endswith((*TORCH_SUFFIXES, *PICKLE_SUFFIXES)):
+        return _open_text_pickle(source)
     if kind == recognise.EMPTY:
         raise MalformedFile(f"{name} is empty: it has 0 bytes.")
-    raise UnsupportedFormat(f"{name} is {kind}; expected safetensors, a PyTorch file or a pickle.")
+    kind = {recognise.JSON: "a JSON file", recognise.TEXT_PICKLE: "of an unknown kind"}.get(kind, kind)
+    raise UnsupportedFormat(f"{name} is {kind}.", advice="Safetensors, PyTorch files and pickles are read.")
+
+
+def _open_text_pickle(source: FileBytes) -> StoredCheckpoint:
+    """Open a pickle of protocol 0 or 1, which may be any text that happens to begin like one."""
+    try:
+        return open_plain_pickle(source)
+    except MalformedFile:
+        if recognise.is_text(source):
+            raise UnsupportedFormat(f"{source.name} is a text file, not the weights.") from None
+        raise
 
 
 #: What the first bytes of a damaged safetensors file may look like.
-_MAYBE_SAFETENSORS = frozenset({recognise.EMPTY, recognise.TEXT_PICKLE, "of an unknown kind", "a text file"})
+_PERHAPS = frozenset({recognise.EMPTY, recognise.TEXT_PICKLE, recognise.UNKNOWN, recognise.TEXT})

@@ -5,16 +5,20 @@ from __future__ import annotations
 from typing import Final
 
 from birthmark.checkpoints.sources import ByteSource
+from birthmark.checkpoints.torch_legacy import is_torch_legacy
 
 #: Bytes looked at.
 HEAD: Final = 512
 
 SAFETENSORS: Final = "safetensors"
 ZIP: Final = "zip"
+TORCH_LEGACY: Final = "torch legacy"
 PICKLE: Final = "pickle"
 TEXT_PICKLE: Final = "a pickle of protocol 0 or 1"
 JSON: Final = "json"
 EMPTY: Final = "empty"
+TEXT: Final = "a text file"
+UNKNOWN: Final = "of an unknown kind"
 
 #: Formats that birthmark does not read, by their first bytes (position, bytes, what it is).
 FOREIGN: Final[tuple[tuple[int, bytes, str], ...]] = (
@@ -62,6 +66,8 @@ def kind_of(source: ByteSource) -> str:
         return ZIP
     if source.size > 8 and head[8:9] == b"{" and int.from_bytes(head[:8], "little") < 2**40:
         return SAFETENSORS
+    if is_torch_legacy(head):
+        return TORCH_LEGACY
     if head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
         return PICKLE
     lowered = head.lstrip().lower()
@@ -74,8 +80,8 @@ def kind_of(source: ByteSource) -> str:
     if head.startswith(TEXT_PICKLE_STARTS):
         return TEXT_PICKLE
     if _is_text(head):
-        return "a text file"
-    return "of an unknown kind"
+        return TEXT
+    return UNKNOWN
 
 
 def is_text(source: ByteSource) -> bool:
