@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from birthmark.devices.catalogue import Arithmetic as Arithmetic
 from birthmark.devices.layout import Layout, Piece, pieces, unroll_of
 from birthmark.errors import UnknownName, UsageError
 from birthmark.numerics.dtypes import FORMATS
@@ -24,7 +25,6 @@ from birthmark.samplers.arithmetic import code_of
 from birthmark.samplers.fill import DISTRIBUTIONS, finish, standard_at, stored_range
 from birthmark.samplers.scaling import VERSIONS
 
-Arithmetic = Literal["nvidia-volta+", "nvidia-pascal-", "amd"]
 Distribution = Literal["normal", "uniform"]
 Values = NDArray[np.float32] | NDArray[np.float64]
 

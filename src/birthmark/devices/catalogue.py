@@ -17,7 +17,7 @@ from typing import Any, Literal
 from birthmark.errors import UnknownName
 
 Vendor = Literal["nvidia", "amd"]
-DeviceArithmetic = Literal["nvidia-volta+", "nvidia-pascal-", "amd"]
+Arithmetic = Literal["nvidia-volta+", "nvidia-pascal-", "amd"]
 
 #: Threads per block of every draw (pytorch `aten/src/ATen/native/cuda/DistributionTemplates.h`).
 BLOCK = 256
@@ -52,7 +52,7 @@ class Device:
     vendor: Vendor
     sm_count: int
     threads_per_sm: int
-    arithmetic: DeviceArithmetic
+    arithmetic: Arithmetic
     capability: str | None
     confirmed: bool
     source: str
@@ -88,7 +88,7 @@ def _device(row: dict[str, Any], sources: dict[str, str]) -> Device:
     )
 
 
-def _arithmetic(vendor: Vendor, capability: str | None) -> DeviceArithmetic:
+def _arithmetic(vendor: Vendor, capability: str | None) -> Arithmetic:
     """Volta (capability 7.0) changed how the sine unit gets its argument; AMD has its own constants."""
     if vendor == "amd" or capability is None:
         return "amd"
@@ -126,7 +126,7 @@ def find(name: str) -> Device:
     raise UnknownName("device", name, longer or names)
 
 
-def sharing(threads: int, arithmetic: DeviceArithmetic | None = None) -> tuple[Device, ...]:
+def sharing(threads: int, arithmetic: Arithmetic | None = None) -> tuple[Device, ...]:
     """The devices whose full launch has `threads` threads; their values cannot tell them apart.
 
     Args:
