@@ -23,7 +23,9 @@ def test_something_is_known_of_each_kind() -> None:
     assert sum(None not in answer.words for answer in answers) >= 15
     assert {answer.arithmetic for answer in answers} == {None, "nvidia-volta+", "nvidia-pascal-", "amd"}
     assert all((answer.arithmetic is None) == (answer.std is None) for answer in answers)
-    assert all(any(answer.normals[lane] is not None and answer.counter for answer in answers) for lane in range(4))
+    assert all(
+        any(answer.normals[lane] is not None and answer.counter for answer in answers) for lane in range(4)
+    )
 
 
 def test_random123_comes_first() -> None:

@@ -27,11 +27,15 @@ def literal(counter: list[int], key: list[int]) -> list[int]:
 
 
 def one(seed: int, counter: int, thread: int) -> list[int]:
-    found: list[int] = words(seed, np.asarray([counter], np.uint64), np.asarray([thread], np.uint64))[0].tolist()
+    found: list[int] = words(seed, np.asarray([counter], np.uint64), np.asarray([thread], np.uint64))[
+        0
+    ].tolist()
     return found
 
 
-@pytest.mark.parametrize("answer", [a for a in known_answers() if None not in a.words], ids=lambda a: f"{a.seed:x}-{a.thread}")
+@pytest.mark.parametrize(
+    "answer", [a for a in known_answers() if None not in a.words], ids=lambda a: f"{a.seed:x}-{a.thread}"
+)
 def test_known_words(answer: KnownAnswer) -> None:
     """Published vectors come out bit for bit, and the next seed, call and thread give others."""
     seed, counter, thread = answer.seed, answer.counter, answer.thread
@@ -69,5 +73,3 @@ def test_positions_broadcast() -> None:
     assert grid[0, 0].tolist() == [0x9CEAF053, 0x77F5493B, 0x12BF50AD, 0x5742B3D7]
     assert grid[1, 0].tolist() == [0xFCDB2127, 0x53BA6CFD, 0x838F5A6E, 0x744E06FB]
     assert words(42, np.zeros(0, np.uint64), np.zeros(0, np.uint64)).shape == (0, 4)
-
-

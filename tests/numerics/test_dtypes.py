@@ -13,7 +13,17 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 from birthmark.errors import MalformedFile, UnknownName
-from birthmark.numerics.dtypes import FAR, FORMATS, decode, encode, interval, is_float, itemsize, round_to, ulps
+from birthmark.numerics.dtypes import (
+    FAR,
+    FORMATS,
+    decode,
+    encode,
+    interval,
+    is_float,
+    itemsize,
+    round_to,
+    ulps,
+)
 
 NARROW = ("bfloat16", "float16")
 ALL_16 = np.arange(1 << 16, dtype=np.uint16)
@@ -95,7 +105,9 @@ def test_names() -> None:
 @given(values=SINGLES | MODERATE.map(lambda a: a.astype(np.float32)))
 def test_float32_rounds_as_torch_does(dtype: str, values: NDArray[np.float32]) -> None:
     """Rounding any float32 equals torch's cast, overflow and subnormals included."""
-    assert same(round_to(values, dtype), torch.from_numpy(values.copy()).to(getattr(torch, dtype)).float().numpy())
+    assert same(
+        round_to(values, dtype), torch.from_numpy(values.copy()).to(getattr(torch, dtype)).float().numpy()
+    )
 
 
 @pytest.mark.parametrize("dtype", NARROW)
@@ -165,13 +177,19 @@ def test_ulps_count_the_values_between(dtype: str, data: st.DataObject) -> None:
 
 def test_ulps_of_wide_dtypes() -> None:
     """Neighbours are one apart, zeros are equal, and nothing overflows or makes NaN near."""
-    assert ulps(np.float32([1.0, 0.0, -0.0]), np.float32([np.nextafter(np.float32(1), 2), -0.0, 2**-149]), "float32").tolist() == [
+    assert ulps(
+        np.float32([1.0, 0.0, -0.0]), np.float32([np.nextafter(np.float32(1), 2), -0.0, 2**-149]), "float32"
+    ).tolist() == [
         1,
         0,
         1,
     ]
     big = np.finfo(np.float64).max
-    assert ulps(np.float64([1.0, -big, np.nan]), np.float64([1 - 2**-53, big, 0.0]), "float64").tolist() == [1, FAR, FAR]
+    assert ulps(np.float64([1.0, -big, np.nan]), np.float64([1 - 2**-53, big, 0.0]), "float64").tolist() == [
+        1,
+        FAR,
+        FAR,
+    ]
     assert ulps(np.zeros((3, 1), np.float32), np.ones(2, np.float32), "bfloat16").shape == (3, 2)
 
 

@@ -28,7 +28,9 @@ def test_truncation_is_toward_zero(magnitude: float, negative: bool) -> None:
     value = -magnitude if negative else magnitude
     result = np.float32(truncated(value))
     assert abs(Fraction(float(result))) <= Fraction(magnitude)
-    assert abs(Fraction(float(np.nextafter(result, np.float32(np.copysign(np.inf, value)))))) > Fraction(magnitude)
+    assert abs(Fraction(float(np.nextafter(result, np.float32(np.copysign(np.inf, value)))))) > Fraction(
+        magnitude
+    )
 
 
 def test_truncation_differs_from_rounding() -> None:

@@ -132,7 +132,9 @@ def round_to(values: NDArray[Any], dtype: str) -> NDArray[Any]:
         wide = np.clip(np.asarray(values, np.float64), -4 * form.greatest, 4 * form.greatest)
         lifted = 1.5 * 2.0**52 * _quantum(wide, form)
         rounded = np.copysign((wide + lifted) - lifted, wide)
-        return np.where(np.abs(rounded) > form.greatest, np.copysign(np.inf, wide), rounded).astype(np.float32)
+        return np.where(np.abs(rounded) > form.greatest, np.copysign(np.inf, wide), rounded).astype(
+            np.float32
+        )
 
 
 def interval(values: NDArray[Any], dtype: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -71,7 +71,9 @@ def standard_at(
             "all must be one for each element, and seeds may be a single one."
         )
     if n and lanes.max() >= (LANES // 2 if double else LANES):
-        raise UsageError(f"lane {lanes.max()} is out of range: a call gives {LANES // 2 if double else LANES} values.")
+        raise UsageError(
+            f"lane {lanes.max()} is out of range: a call gives {LANES // 2 if double else LANES} values."
+        )
     out = np.empty(n, np.float64 if double else np.float32)
 
     def fill(part: slice) -> None:
@@ -220,7 +222,9 @@ def _range(
                         units(words[lane], code, values[lane, :count])
                 else:
                     for even in {lane & 2 for lane in touched}:
-                        pairs(words[even], words[even + 1], code, values[even, :count], values[even + 1, :count])
+                        pairs(
+                            words[even], words[even + 1], code, values[even, :count], values[even + 1, :count]
+                        )
                 for lane in touched:
                     first = firsts[lane]
                     made = values[lane, max(0, -first) : min(count, out.size - first)]
@@ -242,7 +246,9 @@ def _double_range(
     out = np.empty(stop - start, np.float64)
     lanes = LANES // 2
     for part in _slices(stop - start):
-        call, rest = np.divmod(np.arange(start + part.start, start + part.stop, dtype=np.uint64), np.uint64(lanes * threads))
+        call, rest = np.divmod(
+            np.arange(start + part.start, start + part.stop, dtype=np.uint64), np.uint64(lanes * threads)
+        )
         lane, thread = np.divmod(rest, np.uint64(threads))
         counter = call + np.uint64(offset // LANES)
         out[part] = standard_at(distribution, keys, counter, thread, lane.astype(np.uint8), arithmetic, True)
@@ -255,7 +261,9 @@ def _check_launch(threads: int, start: int, stop: int, offset: int) -> None:
     if threads < 1:
         raise UsageError(f"a launch of {threads} threads makes nothing; give a positive number.")
     if offset < 0 or offset % LANES:
-        raise UsageError(f"offset {offset} cannot be: torch's CUDA offsets are multiples of {LANES}, from 0 on.")
+        raise UsageError(
+            f"offset {offset} cannot be: torch's CUDA offsets are multiples of {LANES}, from 0 on."
+        )
 
 
 def _is_uniform(distribution: str) -> bool:
@@ -276,7 +284,9 @@ def _slices(n: int, size: int = SMALL) -> list[slice]:
 def _shared(work: Callable[[slice], None], parts: Iterable[slice]) -> None:
     """Do the work of every part, with a thread for each core where there is more than one part."""
     parts = list(parts)
-    workers = min(len(parts), len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    workers = min(
+        len(parts), len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
     if workers < 2:
         for part in parts:
             work(part)

@@ -76,7 +76,9 @@ def scale(standard: NDArray[np.float32], constants: Scaling, out: NDArray[np.flo
 
 
 @kernel()
-def _scale_64(standard: NDArray[np.float64], factor: np.float64, shift: np.float64, out: NDArray[np.float64]) -> None:
+def _scale_64(
+    standard: NDArray[np.float64], factor: np.float64, shift: np.float64, out: NDArray[np.float64]
+) -> None:
     for i in range(out.size):
         out[i] = fma(standard[i], factor, shift)
 

@@ -21,7 +21,9 @@ def check() -> None:
     """
     answers = known_answers()
     for answer in answers:
-        found = words(answer.seed, np.asarray([answer.counter], np.uint64), np.asarray([answer.thread], np.uint64))
+        found = words(
+            answer.seed, np.asarray([answer.counter], np.uint64), np.asarray([answer.thread], np.uint64)
+        )
         _compare(answer, "word", answer.words, found[0])
     normals = [answer for answer in answers if answer.arithmetic is not None]
     for arithmetic, std in sorted({(str(answer.arithmetic), int(answer.std or 0)) for answer in normals}):
@@ -38,7 +40,9 @@ def check() -> None:
             _compare(answer, "normal", answer.normals, found)
 
 
-def _compare(answer: KnownAnswer, kind: str, expected: tuple[int | None, ...], found: NDArray[np.uint32]) -> None:
+def _compare(
+    answer: KnownAnswer, kind: str, expected: tuple[int | None, ...], found: NDArray[np.uint32]
+) -> None:
     for lane, (right, got) in enumerate(zip(expected, found.tolist(), strict=True)):
         if right is not None and right != got:
             raise SelfTestFailed(
