@@ -75,7 +75,7 @@ def test_all_values_of_a_published_network(
         pytest.param(V100, 42, 61_440, "nvidia-volta+", 0.25, 0.27, id="the other card's layout"),
         pytest.param(V100, 42, 163_840, "nvidia-pascal-", 0.79, 0.82, id="Pascal's reduction"),
         pytest.param(PASCAL, 42, 61_440, "nvidia-volta+", 0.80, 0.81, id="Volta's reduction"),
-        pytest.param(V100, 42, 163_840, "amd", 0.1, 0.4, id="AMD's arithmetic"),
+        pytest.param(V100, 42, 163_840, "amd", 0.23, 0.26, id="AMD's arithmetic"),
     ],
 )
 def test_twins_of_a_published_draw_differ(
