@@ -48,7 +48,9 @@ def test_known_words(answer: KnownAnswer) -> None:
 @given(st.lists(WORD, min_size=4, max_size=4), st.lists(WORD, min_size=2, max_size=2))
 def test_equals_the_literal_rounds(counter: list[int], key: list[int]) -> None:
     """The compiled block function equals the rounds written out in Python integers."""
-    assert [int(w) for w in philox4x32(*np.uint32(counter), *np.uint32(key))] == literal(counter, key)
+    assert [int(w) for w in philox4x32(*(np.uint32(word) for word in (*counter, *key)))] == literal(
+        counter, key
+    )
 
 
 @settings(max_examples=200, deadline=None)

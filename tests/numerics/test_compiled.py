@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numba
 import numpy as np
@@ -14,8 +15,8 @@ from hypothesis import strategies as st
 from birthmark.numerics.compiled import fma
 
 
-@numba.njit
-def fused(a: float, b: float, c: float) -> float:
+@numba.njit  # type: ignore[untyped-decorator]
+def fused(a: Any, b: Any, c: Any) -> Any:
     return fma(a, b, c)
 
 
@@ -34,8 +35,9 @@ def is_nearest(result: np.floating, exact: Fraction, real: type[np.floating]) ->
 @pytest.mark.parametrize("real", [np.float32, np.float64])
 def test_one_rounding(real: type[np.floating]) -> None:
     """Every fused result is the float nearest to the exact rational value."""
-    width = 32 if real is np.float32 else 64
-    moderate = st.floats(-1e6, 1e6, width=width).filter(lambda x: x == 0 or abs(x) > 1e-9)
+    moderate = st.floats(-1e6, 1e6, width=32 if real is np.float32 else 64).filter(
+        lambda x: x == 0 or abs(x) > 1e-9
+    )
 
     @settings(max_examples=300, deadline=None)
     @given(moderate, moderate, moderate)

@@ -78,7 +78,7 @@ def test_decoded_arrays_are_fresh_and_keep_their_rows() -> None:
 
 def test_unaligned_bytes_decode() -> None:
     """A slice that starts at an odd byte decodes like an aligned one."""
-    raw = np.frombuffer(b"\0" + np.float32([1.5, -2.25]).astype("<f4").tobytes(), np.uint8)[1:]
+    raw = np.frombuffer(b"\0" + np.array([1.5, -2.25], np.float32).astype("<f4").tobytes(), np.uint8)[1:]
     assert decode(raw, "float32").tolist() == [1.5, -2.25]
 
 
@@ -123,7 +123,7 @@ def test_midpoints_round_to_even(dtype: str) -> None:
 
 def test_float64_is_not_rounded_twice() -> None:
     """A double just above a midpoint goes up, although float32 would have put it on the midpoint."""
-    just_above = np.float64([1 + 2**-8 + 2**-40])
+    just_above = np.array([1 + 2**-8 + 2**-40], np.float64)
     assert round_to(just_above, "bfloat16").tolist() == [1 + 2**-7]
     assert round_to(just_above.astype(np.float32), "bfloat16").tolist() == [1.0]
     assert round_to(just_above, "float64") is not just_above
@@ -133,8 +133,10 @@ def test_float64_is_not_rounded_twice() -> None:
 def test_beyond_the_largest_is_infinity(dtype: str) -> None:
     """Half a step above the largest value is infinity, anything below it is the largest."""
     top = FORMATS[dtype].greatest
-    _, limit = interval(np.float64([top]), dtype)
-    values = np.float64([top, np.nextafter(limit[0], 0), limit[0], -limit[0], np.inf, 1e300, -np.inf])
+    _, limit = interval(np.array([top], np.float64), dtype)
+    values = np.array(
+        [top, np.nextafter(limit[0], 0), limit[0], -limit[0], np.inf, 1e300, -np.inf], np.float64
+    )
     assert round_to(values, dtype).tolist() == [top, top, np.inf, -np.inf, np.inf, np.inf, -np.inf]
 
 
@@ -143,7 +145,9 @@ def test_interval_is_what_rounds_to_the_value(dtype: str) -> None:
     """Just inside both ends a real rounds to the value, just outside to its neighbour."""
     if dtype == "float32":
         random = np.random.default_rng(3).integers(0, 2**32, 20_000, dtype=np.uint32).view(np.float32)
-        edges = np.float32([0.0, -0.0, 1.0, -2.0, 2**-126, 2**-149, -(2**-149), np.finfo(np.float32).max])
+        edges = np.array(
+            [0.0, -0.0, 1.0, -2.0, 2**-126, 2**-149, -(2**-149), np.finfo(np.float32).max], np.float32
+        )
         values = np.concatenate([random[np.isfinite(random)], edges])
     else:
         values = every(dtype)[np.isfinite(every(dtype))]
@@ -156,12 +160,12 @@ def test_interval_is_what_rounds_to_the_value(dtype: str) -> None:
 
 
 def test_interval_of_special_values() -> None:
-    """Infinity reaches down to half a step above the largest value; NaN has no interval; float64 has neighbours."""
-    lo, hi = interval(np.float32([np.inf, -np.inf, np.nan]), "float16")
+    """Infinity begins half a step above the largest value, NaN has no interval, float64 has neighbours."""
+    lo, hi = interval(np.array([np.inf, -np.inf, np.nan], np.float32), "float16")
     assert (lo[0], hi[0], lo[1], hi[1]) == (65520.0, np.inf, -np.inf, -65520.0)
     assert np.isnan(lo[2])
     assert np.isnan(hi[2])
-    lo, hi = interval(np.float64([1.0]), "float64")
+    lo, hi = interval(np.array([1.0], np.float64), "float64")
     assert (lo[0], hi[0]) == (np.nextafter(1.0, 0.0), np.nextafter(1.0, 2.0))
 
 
@@ -178,14 +182,18 @@ def test_ulps_count_the_values_between(dtype: str, data: st.DataObject) -> None:
 def test_ulps_of_wide_dtypes() -> None:
     """Neighbours are one apart, zeros are equal, and nothing overflows or makes NaN near."""
     assert ulps(
-        np.float32([1.0, 0.0, -0.0]), np.float32([np.nextafter(np.float32(1), 2), -0.0, 2**-149]), "float32"
+        np.array([1.0, 0.0, -0.0], np.float32),
+        np.array([np.nextafter(np.float32(1), 2), -0.0, 2**-149], np.float32),
+        "float32",
     ).tolist() == [
         1,
         0,
         1,
     ]
     big = np.finfo(np.float64).max
-    assert ulps(np.float64([1.0, -big, np.nan]), np.float64([1 - 2**-53, big, 0.0]), "float64").tolist() == [
+    assert ulps(
+        np.array([1.0, -big, np.nan], np.float64), np.array([1 - 2**-53, big, 0.0], np.float64), "float64"
+    ).tolist() == [
         1,
         FAR,
         FAR,

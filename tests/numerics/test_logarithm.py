@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from birthmark.numerics.logarithm import logf
 
 COEFFICIENTS = (
-    "-0.13018856942653656 0.14084610342979431152 -0.12148627638816833496 0.13980610668659210205 -0.16684235632419586182 "
-    "0.20012299716472625732 -0.24999669194221496582 0.33333182334899902344 -0.5"
+    "-0.13018856942653656 0.14084610342979431152 -0.12148627638816833496 0.13980610668659210205 "
+    "-0.16684235632419586182 0.20012299716472625732 -0.24999669194221496582 0.33333182334899902344 -0.5"
 )
 
 
-@numba.njit
+@numba.njit  # type: ignore[untyped-decorator]
 def logs(u: NDArray[np.float32]) -> NDArray[np.float32]:
     out = np.empty_like(u)
     for i in range(u.size):
@@ -55,7 +55,7 @@ def literal(u: np.float32) -> np.float32:
 
 def test_exact_operations(occurring: NDArray[np.float32]) -> None:
     """Every bit equals the published chain of operations, computed with rational numbers."""
-    some = np.concatenate([occurring[:300], np.float32([2**-33, 0.5, 2 / 3, 0.99999994, 1.0])])
+    some = np.concatenate([occurring[:300], np.array([2**-33, 0.5, 2 / 3, 0.99999994, 1.0], np.float32)])
     assert logs(some).view(np.uint32).tolist() == [int(literal(u).view(np.uint32)) for u in some]
 
 

@@ -11,9 +11,9 @@ from birthmark.numerics.dtypes import interval, round_to
 from birthmark.numerics.rounding import constants, rounded
 
 
-@numba.njit
+@numba.njit  # type: ignore[untyped-decorator]
 def all_rounded(
-    x: NDArray[np.float32], floor: np.uint64, lift: np.uint64, greatest: float
+    x: NDArray[np.float32], floor: np.uint64, lift: np.uint64, greatest: np.float64
 ) -> NDArray[np.float32]:
     out = np.empty_like(x)
     for i in range(x.size):
@@ -27,8 +27,9 @@ def test_equals_the_rounding_of_arrays(dtype: str) -> None:
     random = np.random.default_rng(8).integers(0, 2**32, 300_000, dtype=np.uint32).view(np.float32)
     ordinary = np.random.default_rng(9).normal(size=100_000).astype(np.float32)
     ends = interval(round_to(ordinary, dtype), dtype)[0].astype(np.float32)
-    special = np.float32(
-        [0.0, -0.0, np.inf, -np.inf, np.nan, 65519.0, 65520.0, 65536.0, 2**-149, -(2**-149), 2**-25]
+    special = np.array(
+        [0.0, -0.0, np.inf, -np.inf, np.nan, 65519.0, 65520.0, 65536.0, 2**-149, -(2**-149), 2**-25],
+        np.float32,
     )
     values = np.concatenate([random, ordinary, ends, special])
     found, expected = all_rounded(values, *constants(dtype)), round_to(values, dtype)

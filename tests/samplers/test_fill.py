@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,7 +12,6 @@ from numpy.typing import NDArray
 
 from birthmark.errors import UnknownName, UsageError
 from birthmark.generators.philox import words
-from birthmark.samplers import fill
 from birthmark.samplers.fill import finish, standard_at, standard_range, stored_range
 
 VOLTA = "nvidia-volta+"
@@ -32,7 +33,7 @@ def scattered(
     lane, thread = np.divmod(rest, threads)
     found: NDArray[np.floating] = standard_at(
         distribution,
-        np.uint64([seed % 2**64]),
+        np.array([seed % 2**64], np.uint64),
         (call + offset // 4).astype(np.uint64),
         thread.astype(np.uint64),
         lane.astype(np.uint8),
@@ -77,7 +78,7 @@ def test_a_run_equals_its_elements(
 @pytest.mark.parametrize("workers", [1, 2, 5])
 def test_threads_change_nothing(distribution: str, workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A request above the size of one share is the same for any number of cores."""
-    monkeypatch.setattr(fill.os, "sched_getaffinity", lambda _: set(range(workers)), raising=False)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(workers)), raising=False)
     run = standard_range(distribution, 9, 40_960, 12_345, 700_001, VOLTA)
     assert run.tobytes() == scattered(distribution, 9, 40_960, np.arange(12_345, 700_001), VOLTA).tobytes()
     stored = stored_range(distribution, (-0.02, 0.03), "bfloat16", 9, 40_960, 12_345, 700_001, VOLTA)
@@ -108,17 +109,26 @@ def test_far_positions() -> None:
 
 def test_uniforms_are_the_words_lane_by_lane() -> None:
     """Each lane's uniform is its own word's, on NVIDIA half a step up."""
-    block = words(42, np.uint64([7]), np.uint64([99]))[0]
+    block = words(42, np.array([7], np.uint64), np.array([99], np.uint64))[0]
     lanes = np.arange(4, dtype=np.uint8)
     found = standard_at(
-        "uniform", np.uint64([42]), np.full(4, 7, np.uint64), np.full(4, 99, np.uint64), lanes, VOLTA
+        "uniform",
+        np.array([42], np.uint64),
+        np.full(4, 7, np.uint64),
+        np.full(4, 99, np.uint64),
+        lanes,
+        VOLTA,
     )
     assert np.array_equal(found, block.astype(np.float32) * np.float32(2**-32) + np.float32(2**-33))
 
 
 def test_a_seed_for_each_element() -> None:
     """Different seeds in one request give what they give alone."""
-    seeds, thread, lane = np.uint64([1, 2**63, 2**64 - 1]), np.uint64([5, 5, 6]), np.uint8([0, 1, 3])
+    seeds, thread, lane = (
+        np.array([1, 2**63, 2**64 - 1], np.uint64),
+        np.array([5, 5, 6], np.uint64),
+        np.array([0, 1, 3], np.uint8),
+    )
     together = standard_at("normal", seeds, np.zeros(3, np.uint64), thread, lane, VOLTA)
     alone = [
         standard_at("normal", seeds[[i]], np.zeros(1, np.uint64), thread[[i]], lane[[i]], VOLTA)[0]
@@ -130,11 +140,13 @@ def test_a_seed_for_each_element() -> None:
 def test_shapes_are_kept_and_nothing_is_nothing() -> None:
     """Positions of any shape give values of that shape; empty requests give empty arrays."""
     grid = np.arange(6, dtype=np.uint64).reshape(2, 3)
-    found = standard_at("normal", np.uint64([0]), 0 * grid, grid, np.zeros((2, 3), np.uint8), VOLTA)
+    found = standard_at("normal", np.array([0], np.uint64), 0 * grid, grid, np.zeros((2, 3), np.uint8), VOLTA)
     assert found.shape == (2, 3)
     assert found.view(np.uint32)[0].tolist() == [0xBF6CB6AD, 0xBED9C6B8, 0xC02934C5]
     none = np.zeros(0, np.uint64)
-    assert standard_at("uniform", np.uint64([0]), none, none, none.astype(np.uint8), VOLTA).size == 0
+    assert (
+        standard_at("uniform", np.array([0], np.uint64), none, none, none.astype(np.uint8), VOLTA).size == 0
+    )
     assert standard_range("normal", 0, 256, 5, 5, VOLTA).size == 0
     assert stored_range("uniform", (0.0, 1.0), "float64", 0, 256, 5, 5, VOLTA).size == 0
 
@@ -144,7 +156,7 @@ def test_read_only_positions_are_accepted() -> None:
     thread = np.arange(4, dtype=np.uint64)
     thread.setflags(write=False)
     found = standard_at(
-        "normal", np.uint64([42]), np.zeros(4, np.uint64), thread, np.zeros(4, np.uint8), VOLTA
+        "normal", np.array([42], np.uint64), np.zeros(4, np.uint64), thread, np.zeros(4, np.uint8), VOLTA
     )
     assert found.view(np.uint32).tolist() == [0x3E46ACDD, 0x400A53F2, 0xBE302DEF, 0x3F595C01]
 

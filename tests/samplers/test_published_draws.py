@@ -1,6 +1,7 @@
 """Whole draws of real GPUs, by hash, by published bits and by print, with twins that must fail.
 
-The layout is written out here once more, as PyTorch's rule says it: element j = call * 4G + lane * G + thread.
+The launch rule is written out here once more, from PyTorch's source: element j = call * 4G + lane * G +
+thread.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def sha256(values: NDArray[np.float32]) -> str:
     return hashlib.sha256(values.astype("<f4").tobytes()).hexdigest()
 
 
-@numba.njit
+@numba.njit  # type: ignore[untyped-decorator]
 def fnv1a(data: NDArray[np.uint8]) -> np.uint64:
     state = np.uint64(14695981039346656037)
     for byte in data:
@@ -96,7 +97,7 @@ def test_hopper_bfloat16_where_a_perfect_sine_fails() -> None:
     printed += "1.4185905e-05 8.0108643e-05 -0.203125"
     n = 1024 * 64
     found = stored_range("normal", (0.0, 1.0), "bfloat16", 42, threads_of(n, 132 * 2048), 0, n, VOLTA)[where]
-    expected = round_to(np.float64(printed.split()), "bfloat16")
+    expected = round_to(np.array(printed.split(), np.float64), "bfloat16")
     assert np.array_equal(encode(found, "bfloat16"), encode(expected, "bfloat16"))
 
 
@@ -133,7 +134,7 @@ PRINTS = {
 
 @pytest.mark.parametrize("name", PRINTS)
 def test_printed_values(name: str) -> None:
-    """What users printed on named cards, to the four digits that torch shows; the next seed prints otherwise."""
+    """What users printed on named cards, to torch's four digits; the next seed prints otherwise."""
     seed, n, cap, parameters, prints = PRINTS[name]
     for at, text in prints.items():
         start = at % n
@@ -170,7 +171,7 @@ def test_printed_linear_layer() -> None:
     ids=["T4", "V100 class", "Pascal"],
 )
 def test_initial_networks_of_real_cards(cases: Path, file: str, seed: int, cap: int, arithmetic: str) -> None:
-    """The bytes of all six predicted tensors, 266,610 values, stand in the published files; the twins' do not."""
+    """The bytes of all six predicted tensors, 266,610 values, stand in the files; the twins' do not."""
     data = (cases / "real" / file).read_bytes()
     other = PASCAL if arithmetic == VOLTA else VOLTA
     offset = total = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,7 +30,8 @@ def test_every_single_bit_counts(field: str, monkeypatch: pytest.MonkeyPatch) ->
         lanes = list(getattr(answers[number], field))
         lane = int(rng.choice([i for i, x in enumerate(lanes) if x is not None]))
         lanes[lane] ^= 1 << int(rng.integers(32))
-        wrong = (*answers[:number], replace(answers[number], **{field: tuple(lanes)}), *answers[number + 1 :])
+        more: dict[str, Any] = {field: tuple(lanes)}
+        wrong = (*answers[:number], replace(answers[number], **more), *answers[number + 1 :])
         monkeypatch.setattr(selftest, "known_answers", lambda wrong=wrong: wrong)
         with pytest.raises(
             SelfTestFailed, match=rf"{field[:-1]} {lane} of seed {answers[number].seed}"

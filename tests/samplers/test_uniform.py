@@ -51,7 +51,7 @@ def test_vendors_agree_above_an_eighth_of_a_sixteenth() -> None:
 @settings(max_examples=300, deadline=None)
 @given(WORD, WORD)
 def test_double_formula(w0: int, w1: int) -> None:
-    """NVIDIA joins the words by exclusive or, AMD by masking; both make 53 bits and add half or whole steps."""
+    """NVIDIA joins the words by exclusive or, AMD by masking; half or whole steps are added."""
     nvidia, amd = w0 ^ (w1 << 21), w0 | (w1 >> 11) << 32
     assert double(w0, w1, VOLTA) == float(Fraction(nvidia, 2**53) + Fraction(1, 2**54))
     assert double(w0, w1, AMD) == float(Fraction(amd, 2**53) + Fraction(1, 2**53))

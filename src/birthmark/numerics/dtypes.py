@@ -1,7 +1,7 @@
 """The floating dtypes of checkpoints and draws: bytes to values, one rounding, intervals and distances.
 
-A dtype goes by torch's name and is described by three numbers, so that a new one is one more line. Values of a
-dtype travel decoded: as float32, or as float64 for "float64". Everything here is plain numpy.
+A dtype goes by torch's name and is described by three numbers, so that a new one is one more line. Values of
+a dtype travel decoded: as float32, or as float64 for "float64". Everything here is plain numpy.
 """
 
 from __future__ import annotations
@@ -122,7 +122,8 @@ def round_to(values: NDArray[Any], dtype: str) -> NDArray[Any]:
         dtype: the dtype to round to.
 
     Returns:
-        A fresh array of the same shape whose values `dtype` holds exactly: float64 for "float64", else float32.
+        A fresh array of the same shape, of values that `dtype` holds exactly: float64 for "float64", else
+        float32.
     """
     form = format_of(dtype)
     with np.errstate(**_QUIET):
@@ -145,8 +146,8 @@ def interval(values: NDArray[Any], dtype: str) -> tuple[NDArray[np.float64], NDA
         dtype: the stored dtype.
 
     Returns:
-        (lo, hi), float64: the midpoints to the neighbours, whether or not a tie there rounds to the value. For
-        "float64" the midpoints have no float64, and the neighbours themselves stand for them. NaN gives NaN.
+        (lo, hi), float64: the midpoints to the neighbours, whether or not a tie there rounds to the value.
+        For "float64" the midpoints have no float64, and the neighbours stand for them. NaN gives NaN.
     """
     form = format_of(dtype)
     with np.errstate(**_QUIET):
@@ -168,7 +169,8 @@ def ulps(a: NDArray[Any], b: NDArray[Any], dtype: str) -> NDArray[np.int64]:
     """How many values of a dtype lie from a to b, counted upwards from 0 for equal ones.
 
     Args:
-        a, b: values that `dtype` holds exactly, of shapes that broadcast.
+        a: values that `dtype` holds exactly.
+        b: likewise, of a shape that broadcasts with a's.
         dtype: the dtype whose values are counted.
 
     Returns:
@@ -190,7 +192,8 @@ def _carrier(dtype: str) -> type[np.float32] | type[np.float64]:
 
 
 def _quantum(values: NDArray[np.float64], form: Format) -> NDArray[np.float64]:
-    """The distance to the next larger magnitude of a format, at each value (a power of two; NaN gives any)."""
+    """The distance to the next larger magnitude of a format, at each value; a power of two."""
     _, exponent = np.frexp(values)
     exponent = np.where(values == 0.0, form.least, np.maximum(exponent - 1, form.least))
-    return np.ldexp(1.0, exponent + (1 - form.precision))
+    quantum: NDArray[np.float64] = np.ldexp(1.0, exponent + (1 - form.precision))
+    return quantum

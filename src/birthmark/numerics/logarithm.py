@@ -32,7 +32,7 @@ _K8 = np.float32(-0.5)
 
 @kernel(inline=True)
 def logf(u: np.float32) -> np.float32:
-    """CUDA's logf for a positive normal float32; zeros, subnormals, infinities and NaN never occur in a draw."""
+    """CUDA's logf for a positive normal float32; in a draw nothing else occurs."""
     pattern = bits(u)
     exponent = np.uint32(np.uint32(pattern - _SPLIT) & _EXPONENT)
     f = np.float32(from_bits(np.uint32(pattern - exponent)) - _ONE)
@@ -47,4 +47,4 @@ def logf(u: np.float32) -> np.float32:
     r = fma(f, r, _K8)
     r = np.float32(f * r)
     r = fma(f, r, f)
-    return fma(power, _LN2, r)
+    return np.float32(fma(power, _LN2, r))

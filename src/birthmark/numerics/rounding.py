@@ -18,8 +18,8 @@ def constants(dtype: str) -> tuple[np.uint64, np.uint64, np.float64]:
     """What `rounded` needs to know of a dtype.
 
     Returns:
-        (floor, lift, greatest): the exponent field of the smallest normal number, the distance in exponent fields
-        from a value to 2^52 of its quanta, and the largest finite value.
+        (floor, lift, greatest): the exponent field of the smallest normal number, the distance in exponent
+        fields from a value to 2^52 of its quanta, and the largest finite value.
     """
     form = format_of(dtype)
     return (

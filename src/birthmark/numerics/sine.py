@@ -1,9 +1,10 @@
 """The sine and cosine unit of NVIDIA GPUs (MUFU.SIN, MUFU.COS), bit for bit.
 
-The data path is the quadratic interpolator of Oberman and Siu, "A high-performance area-efficient multifunction
-interpolator" (ARITH-17, 2005): a table of 64 rows for the first quarter turn, a truncated squarer, and a result
-truncated to 24 bits. Widths and truncations follow the envytools project's description of the unit. The same
-table serves Volta, Turing, Ada, Hopper and Blackwell; `sine_table` says how it was derived here.
+The data path is the quadratic interpolator of Oberman and Siu, "A high-performance area-efficient
+multifunction interpolator" (ARITH-17, 2005): a table of 64 rows for the first quarter turn, a truncated
+squarer, and a result truncated to 24 bits. Widths and truncations follow the envytools project's
+description of the unit. The same table serves Volta, Turing, Ada, Hopper and Blackwell; `sine_table` says
+how it was derived here.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def quarter(fraction: np.uint32) -> np.float32:
 
 @kernel(inline=True)
 def sine(k: np.uint32) -> np.float32:
-    """MUFU.SIN of k * 2^-25 turns, for k below 2^25; odd quadrants fold by one's complement, as the unit does."""
+    """MUFU.SIN of k * 2^-25 turns, for k below 2^25; odd quadrants fold by one's complement."""
     quadrant = np.uint32(k >> _QUADRANT)
     fold = np.uint32(np.uint32(0) - np.uint32(quadrant & _ONE))
     magnitude = quarter(np.uint32(np.uint32(k ^ fold) & _FRACTION))

@@ -13,8 +13,8 @@ PASCAL: Final = np.uint32(1)
 AMD: Final = np.uint32(2)
 
 #: Name of each arithmetic and its code in compiled code. "amd" has rocRAND's constants and roundings, with
-#: correctly rounded logarithm, sine and cosine standing in for hardware tables that are not public: expect about
-#: 0.03 % of bfloat16 values and most float32 values off by a unit or two in the last place.
+#: correctly rounded logarithm, sine and cosine standing in for hardware tables that are not public: expect
+#: about 0.03 % of bfloat16 values and many float32 values off by a unit or two in the last place.
 ARITHMETICS: Final[dict[str, np.uint32]] = {"nvidia-volta+": VOLTA, "nvidia-pascal-": PASCAL, "amd": AMD}
 
 

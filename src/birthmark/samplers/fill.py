@@ -1,8 +1,8 @@
 """Draws of many elements: at any positions, or over a run of one launch.
 
-"Standard" values are what a generator's words alone give: standard normals, or uniforms in (0, 1]. "Stored" values
-are those after the draw's own parameters and rounding, decoded. Both come as float32, or as float64 for double.
-Large requests are shared among a few threads, since the loops hold no lock.
+"Standard" values are what a generator's words alone give: standard normals, or uniforms in (0, 1]. "Stored"
+values are those after the draw's own parameters and rounding, decoded. Both come as float32, or as float64
+for double. Large requests are shared among a few threads, since the loops hold no lock.
 """
 
 from __future__ import annotations
@@ -67,14 +67,14 @@ def standard_at(
     n = counters.size
     if threads.size != n or lanes.size != n or keys.size not in (1, n):
         raise UsageError(
-            f"{keys.size} seeds, {n} counters, {threads.size} threads and {lanes.size} lanes do not fit together; "
-            "all must be one for each element, and seeds may be a single one."
+            f"{keys.size} seeds, {n} counters, {threads.size} threads and {lanes.size} lanes do not fit "
+            "together; give one of each for every element, or a single seed for all."
         )
     if n and lanes.max() >= (LANES // 2 if double else LANES):
         raise UsageError(
             f"lane {lanes.max()} is out of range: a call gives {LANES // 2 if double else LANES} values."
         )
-    out = np.empty(n, np.float64 if double else np.float32)
+    out: NDArray[Any] = np.empty(n, np.float64 if double else np.float32)
 
     def fill(part: slice) -> None:
         own = np.ascontiguousarray(np.broadcast_to(keys, n)[part])
@@ -145,7 +145,8 @@ def standard_range(
         distribution: "normal" or "uniform".
         seed: the generator's seed, any integer; taken modulo 2^64.
         threads: total threads G of the launch.
-        start, stop: first element, and the one after the last; 0 <= start <= stop.
+        start: the first element, from 0 on.
+        stop: the one after the last.
         arithmetic: a name of `birthmark.samplers.arithmetic.ARITHMETICS`.
         offset: the generator's offset when the launch starts, a multiple of 4.
         double: whether the draw is a float64 one.

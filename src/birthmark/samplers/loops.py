@@ -1,7 +1,8 @@
 """The compiled loops of `fill`: words of many blocks, and values of many words.
 
-Each is short and touches few arrays, so that compilers use the machine's vectors: beyond a handful of arrays LLVM
-gives up proving that they do not overlap. That is why the words of scattered blocks come packed in pairs.
+Each is short and touches few arrays, so that the compiler uses the machine's vectors: beyond a handful of
+arrays LLVM gives up checking that they do not overlap. That is why the words of scattered blocks come
+packed in pairs.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _FIRST_PAIR = np.uint8(2)
 
 @kernel()
 def words_of_run(key: np.uint64, counter: np.uint64, thread: np.uint64, out: NDArray[np.uint32]) -> None:
-    """The words of consecutive threads in one call, from `thread` on; `out` has a row for each of the four."""
+    """The words of consecutive threads in one call, from `thread` on; `out` has a row for each word."""
     for i in range(out.shape[1]):
         w0, w1, w2, w3 = block(key, counter, thread + np.uint64(i))
         out[0, i] = w0

@@ -1,9 +1,9 @@
 """Normal draws by Box and Muller: two words give two standard normals, sine first, then cosine.
 
 Float32 on NVIDIA is exact: cuRAND's formula (10.3.10 `curand_normal.h`) with the operations that the released
-torch wheels contain. Half and bfloat16 draws are float32 draws rounded once. Two things are stand-ins and can be
-off by a unit in the last place: everything of "amd" that reads a hardware table (logarithm, sine, cosine; here
-correctly rounded), and the double precision functions of either vendor.
+torch wheels contain. Half and bfloat16 draws are float32 draws rounded once. Two things are stand-ins and can
+be off by a unit in the last place: everything of "amd" that reads a hardware table (logarithm, sine, cosine;
+here correctly rounded), and the double precision functions of either vendor.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ def steps(v: np.float32, code: np.uint32) -> np.uint32:
     """An angle in radians as the sine unit's argument, in 2^-25 turns.
 
     The product with 1 / (2 pi) is exact in float64. Volta and later truncate it to 24 bits before the unit
-    truncates it to 2^-25 turns, so that in the upper half turn the last bit is lost; Pascal and older keep it.
+    truncates it to 2^-25 turns, so that in the upper half turn the last bit is lost. Pascal and older keep
+    it.
     """
     k = np.uint32(np.float64(v) * np.float64(_INVERSE_TURN) * _TURN_STEPS)
     lost = np.uint32(0) if code == PASCAL else np.uint32(k >> _UPPER_HALF)
@@ -74,13 +75,13 @@ def radius(x: np.uint32, code: np.uint32) -> np.float32:
         log = np.float32(high + low)
     else:
         log = logf(u)
-    return np.sqrt(np.float32(_MINUS_TWO * log))
+    return np.float32(np.sqrt(np.float32(_MINUS_TWO * log)))
 
 
 @kernel(inline=True)
 def angle(y: np.uint32, code: np.uint32) -> np.float32:
     """The Box-Muller angle of a word in radians, in (0, 2 pi]."""
-    return fma(np.float32(y), _ANGLE, _ANGLE if code == AMD else _HALF_ANGLE)
+    return np.float32(fma(np.float32(y), _ANGLE, _ANGLE if code == AMD else _HALF_ANGLE))
 
 
 @kernel(inline=True)

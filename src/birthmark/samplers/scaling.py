@@ -1,10 +1,10 @@
 """From standard values to what a draw stores: one fused multiply-add, one rounding, one end-point rule.
 
-PyTorch `aten/src/ATen/native/cuda/DistributionTemplates.h` and `ATen/core/TransformationHelper.h`:
-a normal is fma(z, std, mean) with both numbers as float32, whatever the dtype. A uniform is fma(u, high - low, low)
-with the bounds first rounded to the dtype and their difference rounded to it again. The result is rounded once.
-A uniform u lies in (0, 1], the draw promises [low, high): from torch 2.1 on a stored value equal to `high` becomes
-`low`; up to 2.0 u = 1 became 0 before scaling.
+PyTorch `aten/src/ATen/native/cuda/DistributionTemplates.h` and `ATen/core/TransformationHelper.h`: a normal
+is fma(z, std, mean) with both numbers as float32, whatever the dtype. A uniform is fma(u, high - low, low)
+with the bounds first rounded to the dtype and their difference rounded to it again. The result is rounded
+once. A uniform u lies in (0, 1], the draw promises [low, high): from torch 2.1 on a stored value equal to
+`high` becomes `low`; up to 2.0 u = 1 became 0 before scaling.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _ONE_64 = np.float64(1.0)
 class Scaling(NamedTuple):
     """The constants of a draw, as compiled loops take them.
 
-    `factor` and `shift` are (std, mean) or (high - low, low). `top` is the stored value that becomes `shift`, NaN
-    where none does; `unity` says that u = 1 counts as 0. `narrow` says that a rounding to 16 bits follows, with
-    the constants `floor`, `lift` and `greatest` of `birthmark.numerics.rounding`.
+    `factor` and `shift` are (std, mean) or (high - low, low). `top` is the stored value that becomes
+    `shift`, NaN where none does; `unity` says that u = 1 counts as 0. `narrow` says that a rounding to 16
+    bits follows, with the constants `floor`, `lift` and `greatest` of `birthmark.numerics.rounding`.
     """
 
     factor: np.float32
@@ -105,10 +105,9 @@ def _constants(
     # Python numbers become float32 on their way to a 16-bit dtype, so that two roundings are right here.
     carried = np.asarray(parameters, np.float64 if dtype == "float64" else np.float32)
     if distribution == "normal":
-        mean, std = carried
-        return std, mean, np.float32(np.nan)
+        return carried[1], carried[0], np.float32(np.nan)
     if distribution == "uniform":
         low, high = round_to(carried, dtype)
-        span = round_to(np.asarray(high - low), dtype)[()]
+        span = round_to(np.asarray([high - low]), dtype)[0]
         return span, low, high if version == "2.1+" else np.float32(np.nan)
     raise UnknownName("distribution", distribution, ("normal", "uniform"))

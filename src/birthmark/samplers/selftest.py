@@ -46,7 +46,7 @@ def _compare(
     for lane, (right, got) in enumerate(zip(expected, found.tolist(), strict=True)):
         if right is not None and right != got:
             raise SelfTestFailed(
-                f"{kind} {lane} of seed {answer.seed}, counter {answer.counter}, thread {answer.thread} is {got:08x} "
-                f"on this machine, not {right:08x} ({answer.source}).",
-                advice="Results of this machine cannot be trusted; please report it with its processor and versions.",
+                f"{kind} {lane} of seed {answer.seed}, counter {answer.counter}, thread {answer.thread} "
+                f"is {got:08x} on this machine, not {right:08x} ({answer.source}).",
+                advice="Its results cannot be trusted; please report it with its processor and versions.",
             )

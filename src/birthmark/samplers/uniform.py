@@ -24,7 +24,7 @@ _WORD_BITS = np.uint64(32)
 def unit(word: np.uint32, code: np.uint32) -> np.float32:
     """A word as float32 in (0, 1]: x * 2^-32 plus half a step (NVIDIA) or a whole step (AMD)."""
     step = _WORD if code == AMD else _HALF_WORD
-    return fma(np.float32(word), _WORD, step)
+    return np.float32(fma(np.float32(word), _WORD, step))
 
 
 @kernel(inline=True)
@@ -32,6 +32,6 @@ def unit64(w0: np.uint32, w1: np.uint32, code: np.uint32) -> np.float64:
     """Two words as float64 in (0, 1]; the vendors join the 53 bits in different ways."""
     if code == AMD:
         joined = np.uint64(w0) | (np.uint64(np.uint32(w1 >> _LOW_BITS)) << _WORD_BITS)
-        return fma(np.float64(joined), _WORD_64, _WORD_64)
+        return np.float64(fma(np.float64(joined), _WORD_64, _WORD_64))
     joined = np.uint64(w0) ^ (np.uint64(w1) << _HIGH_SHIFT)
-    return fma(np.float64(joined), _WORD_64, _HALF_WORD_64)
+    return np.float64(fma(np.float64(joined), _WORD_64, _HALF_WORD_64))
