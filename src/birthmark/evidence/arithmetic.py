@@ -111,6 +111,8 @@ def _vendors(nvidia: NDArray[Any], amd: NDArray[Any], elements: Elements, dtype:
 def statement(discriminating: int, nvidia: int, amd: int) -> str:
     """The vendors' counts in words; never more certain than stand-in tables allow."""
     values = f"{discriminating:,} value{'' if discriminating == 1 else 's'}"
+    if discriminating == 0:
+        return "The arithmetic cannot separate the vendors: both store all of these values alike."
     if discriminating < ENOUGH_STAND_IN:
         return (
             f"The arithmetic cannot separate the vendors: only {values} would be stored differently "

@@ -13,14 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from birthmark.evidence.elements import Elements
-from birthmark.evidence.score import correlation, dot
+from birthmark.evidence.score import LEAST, correlation, dot
 from birthmark.hypothesis import Hypothesis, Location
 from birthmark.samplers.fill import standard_at
 
-#: How many decoys are scored, and on how many elements at most: some four million draws, a fraction of a
-#: second.
+#: How many decoys are scored: some four million draws, a fraction of a second; four times that for traces.
 COUNT = 4096
+#: On how many elements at most, where the candidate's correlation is clear, and where it is a trace.
 ELEMENTS = 1024
+ELEMENTS_TRACE = 4096
+#: Below this correlation the elements of a clear one would not lift a candidate above its decoys.
+TRACE = 0.375
 #: Decoys that are drawn together.
 BATCH = 64
 #: Bins of the histogram, in sigma.
@@ -73,12 +76,16 @@ def score_decoys(hypothesis: Hypothesis, seed: int, elements: Elements, count: i
     Args:
         hypothesis: the candidate's.
         seed: the candidate's, which no decoy is near to.
-        elements: held-out elements; at most `ELEMENTS` of them, evenly spaced, are used.
+        elements: held-out elements; at most `ELEMENTS` (`ELEMENTS_TRACE`) of them, evenly spaced, are used.
         count: how many decoys.
     """
-    some = elements.thinned(ELEMENTS)
+    some = elements.thinned(ELEMENTS_TRACE)
+    r = _correlation(hypothesis, seed, some)
+    if r is not None and r >= TRACE:
+        some = elements.thinned(ELEMENTS)
+        r = _correlation(hypothesis, seed, some)
     stored = some.values
-    if len(some) < 3 or np.all(stored == stored[0]):
+    if len(some) < LEAST or np.all(stored == stored[0]):
         return Decoys(0, len(some), None, None, None, None, EDGES, (0,) * (len(EDGES) - 1))
     centred = stored / np.max(np.abs(stored))
     centred = centred - centred.mean()
@@ -90,7 +97,6 @@ def score_decoys(hypothesis: Hypothesis, seed: int, elements: Elements, count: i
         sigmas[start : start + BATCH] = _sigmas(
             centred, _drawn(hypothesis, seeds[start : start + BATCH], place)
         )
-    r = correlation(stored, np.asarray(hypothesis.standard(seed, some.indices), np.float64))
     counts, _ = np.histogram(np.clip(sigmas, EDGES[0], np.nextafter(EDGES[-1], 0.0)), bins=EDGES)
     return Decoys(
         count=count,
@@ -102,6 +108,12 @@ def score_decoys(hypothesis: Hypothesis, seed: int, elements: Elements, count: i
         edges=EDGES,
         counts=tuple(int(bin_count) for bin_count in counts),
     )
+
+
+def _correlation(hypothesis: Hypothesis, seed: int, elements: Elements) -> float | None:
+    if len(elements) < LEAST:
+        return None
+    return correlation(elements.values, np.asarray(hypothesis.standard(seed, elements.indices), np.float64))
 
 
 def _drawn(hypothesis: Hypothesis, seeds: NDArray[np.uint64], place: Location) -> NDArray[np.float64]:

@@ -40,15 +40,15 @@ class HeldOut:
     @property
     def note(self) -> str:
         """What was left out, in words."""
-        text = (
-            f"Hold-out: {len(self.elements):,} elements; {self.dropped:,} more were left out because they "
-            "share a "
-            "generator block with "
-            f"{'an element of the selection' if self.apart_from == 'selection' else 'a probe'}"
-        )
+        text = f"Hold-out: {len(self.elements):,} elements"
+        if self.dropped:
+            whom = "an element of the selection" if self.apart_from == "selection" else "a probe"
+            text += f"; {self.dropped:,} more were left out because they share a generator block with {whom}"
         if self.apart_from == "probes":
             text += " (too few would remain if every block of the selection were avoided)"
-        return text + (f", {self.not_finite:,} because they are not finite." if self.not_finite else ".")
+        if self.not_finite:
+            text += f"; {self.not_finite:,} were left out because they are not finite"
+        return f"{text}."
 
 
 def read_holdout(

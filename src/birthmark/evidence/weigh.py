@@ -95,7 +95,7 @@ def weigh(case: Case) -> Judgement:
         Grounds(
             selection=selection,
             holdout=holdout,
-            above_background=_above(decoys),
+            above_background=_above(decoys, holdout if holdout.sigma is not None else selection),
             predicted_selection=int(_predicted(units, case.selection.unit).sum()) if exact else 0,
             predicted_holdout=int(_predicted(units, case.holdout.unit).sum()) if exact else 0,
             separated=layouts.separated,
@@ -154,7 +154,8 @@ def _exactness(elements: Elements, chosen: Fit, seed: int, dtype: str) -> Exactn
     )
 
 
-def _above(decoys: Decoys) -> bool | None:
-    if decoys.max_sigma is None or decoys.candidate_sigma is None:
+def _above(decoys: Decoys, mine: Score) -> bool | None:
+    """Whether the candidate scores above every decoy; sigma compares whatever the number of elements."""
+    if decoys.max_sigma is None or mine.sigma is None:
         return None
-    return decoys.candidate_sigma > decoys.max_sigma
+    return mine.sigma > decoys.max_sigma

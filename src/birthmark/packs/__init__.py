@@ -1,0 +1,1 @@
+"""Evidence packs: a reading with the rows it rests on, verifiable offline."""

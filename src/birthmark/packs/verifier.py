@@ -1,0 +1,226 @@
+"""Verifying a pack: everything that follows from its rows is computed again and compared with what it says.
+
+Digests find accidents. They do not stop somebody who writes reading and digests anew: what counts is that
+scores, bit-exact counts, controls and verdict are recomputed from the rows, and that the rows' digests can
+be compared with the published checkpoint. What only the checkpoint or the search can know is named as
+stated, not verified.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from birthmark import __version__
+from birthmark.errors import BirthmarkError, PackError
+from birthmark.evidence.case import Case
+from birthmark.evidence.judge import Judged
+from birthmark.evidence.verdict import overall
+from birthmark.evidence.weigh import Judgement, weigh
+from birthmark.packs.comparing import check_survivors, first_difference
+from birthmark.packs.container import MOST_BYTES, parse
+from birthmark.packs.format import (
+    MANIFEST,
+    READING,
+    Manifest,
+    canonical,
+    case_names,
+    manifest_of,
+    read_json,
+    row_digests,
+    unpack_case,
+)
+from birthmark.reports.assemble import claim
+from birthmark.reports.findings import finding
+from birthmark.reports.limits import limits
+from birthmark.reports.reading import Finding, Reading, from_json
+
+#: Keys of a finding that the rows of a pack do not decide.
+NOT_FROM_ROWS = frozenset({"survivors", "altered", "declared"})
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at.
+
+    Attributes:
+        what: in a few words.
+        how: "recomputed" from the rows, "digest" compared, or "stated" by the pack and not verifiable from
+            it.
+        detail: the numbers, in words.
+    """
+
+    what: str
+    how: Literal["recomputed", "digest", "stated"]
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class VerificationReport:
+    """What a verification that succeeded looked at; one that fails raises instead.
+
+    Attributes:
+        reading: the reading in the pack.
+        version: the birthmark that wrote the pack.
+        checks: what was recomputed, what was compared, what is only stated.
+    """
+
+    reading: Reading
+    version: str
+    checks: tuple[Check, ...]
+
+
+def verify(path: str | Path) -> VerificationReport:
+    """Verify a pack offline.
+
+    Raises:
+        PackError: it cannot be read, was altered, or does not say what its rows say; names what differs.
+    """
+    return verify_bytes(_read(Path(path)))
+
+
+def verify_bytes(data: bytes) -> VerificationReport:
+    """Verify the bytes of a pack; see `verify`."""
+    members = parse(data)
+    manifest = _manifest(members)
+    reading = _reading(members[READING])
+    if manifest.cases != len(reading.findings):
+        raise PackError(f"the pack holds {manifest.cases} cases for {len(reading.findings)} findings.")
+    checks = [
+        Check("digests", "digest", f"{len(manifest.sha256)} members have the SHA-256 the manifest gives.")
+    ]
+    judged = []
+    for number, stated in enumerate(reading.findings):
+        case, entry = unpack_case(number, members)
+        if entry.rows != row_digests(case):
+            raise PackError(
+                f"finding {number + 1}: the digests of its rows are not those of the rows in the pack."
+            )
+        judgement = _weighed(case, number)
+        judged.append(Judged(judgement, None))
+        _compare(number, stated, judged[-1], same_version=manifest.version == __version__)
+        checks += _checks(number, judgement, stated)
+    _verdict(reading, judged, same_version=manifest.version == __version__)
+    checks.append(Check("verdict", "recomputed", f"{reading.verdict!r} follows from the findings."))
+    checks.append(
+        Check(
+            "checkpoint, search, notes",
+            "stated",
+            "the files and their digests, the seeds and layouts searched, the trials, and the survivors "
+            "outside "
+            "the pack: compare the digests with the published checkpoint, and run the reading's command "
+            "again.",
+        )
+    )
+    return VerificationReport(reading, manifest.version, tuple(checks))
+
+
+def _read(path: Path) -> bytes:
+    try:
+        size = path.stat().st_size
+        if size > MOST_BYTES:
+            raise PackError(f"{path} has {size:,} bytes; an evidence pack has at most {MOST_BYTES:,}.")
+        data = path.read_bytes()
+    except OSError as error:
+        raise PackError(f"cannot read {path}: {error.strerror or type(error).__name__}.") from error
+    if not data:
+        raise PackError(f"{path} is empty; an evidence pack was expected.")
+    return data
+
+
+def _manifest(members: dict[str, bytes]) -> Manifest:
+    if MANIFEST not in members or READING not in members:
+        raise PackError("this zip file is no evidence pack: it has no manifest.json and reading.json.")
+    manifest = read_json(Manifest, members[MANIFEST], MANIFEST)
+    expected = [MANIFEST, READING, *(name for number in range(manifest.cases) for name in case_names(number))]
+    if list(members) != expected:
+        raise PackError(
+            f"the pack holds {len(members)} members; its {manifest.cases} cases need {len(expected)}."
+        )
+    actual = manifest_of(members, manifest.version, manifest.cases)
+    for name, digest in actual.sha256.items():
+        if manifest.sha256.get(name) != digest:
+            raise PackError(f"{name} was altered: its SHA-256 is not the one in the manifest.")
+    if members[MANIFEST] != canonical(actual):
+        raise PackError(f"{MANIFEST} was altered: it is not written as birthmark writes it.")
+    return manifest
+
+
+def _reading(data: bytes) -> Reading:
+    try:
+        reading = from_json(data)
+    except BirthmarkError as error:
+        raise PackError(f"{READING}: {error}") from error
+    if reading.to_json().encode() != data:
+        raise PackError(f"{READING} was altered: it is not written as birthmark writes it.")
+    return reading
+
+
+def _weighed(case: Case, number: int) -> Judgement:
+    try:
+        judgement = weigh(case)
+    except BirthmarkError as error:
+        raise PackError(f"finding {number + 1} cannot be computed from its rows: {error}") from error
+    if judgement.outcome == "none":
+        raise PackError(
+            f"finding {number + 1}: its rows do not support it: {judgement.reason} (the pack says it is a "
+            "finding)."
+        )
+    return judgement
+
+
+def _compare(number: int, stated: Finding, judged: Judged, *, same_version: bool) -> None:
+    recomputed = finding(judged, stated.declared)
+    difference = first_difference(
+        stated.model_dump(mode="json", exclude=set(NOT_FROM_ROWS)),
+        recomputed.model_dump(mode="json", exclude=set(NOT_FROM_ROWS)),
+        texts=same_version,
+    )
+    if difference is not None:
+        key, said, found = difference
+        raise PackError(f"finding {number + 1} says {key} = {said}, but its rows give {found}.")
+    check_survivors(number, stated, judged.judgement)
+
+
+def _verdict(reading: Reading, judged: list[Judged], *, same_version: bool) -> None:
+    if not judged and reading.verdict in ("none", "not-searched"):
+        return
+    found = overall([claim(one) for one in judged])
+    if reading.verdict != found:
+        raise PackError(
+            f"the reading's verdict is {reading.verdict!r}, but its findings amount to {found!r}."
+        )
+    if same_version and reading.limits != limits(found, reading.findings, reading.searched):
+        raise PackError("the reading's limits are not those that its findings have.")
+
+
+def _checks(number: int, judgement: Judgement, stated: Finding) -> list[Check]:
+    selection, holdout, exact = judgement.selection, judgement.holdout, judgement.exact
+    inside = judgement.survivors.size
+    name = f"finding {number + 1}"
+    return [
+        Check(
+            f"{name}, scores",
+            "recomputed",
+            f"{selection.n:,} values of the selection and {holdout.n:,} of the hold-out give the stated "
+            "r, sigma "
+            "and probabilities (for the stated number of trials).",
+        ),
+        Check(
+            f"{name}, bits",
+            "recomputed",
+            f"{exact.equal:,} of {exact.of:,} stored values equal the value that seed and layout predict.",
+        ),
+        Check(
+            f"{name}, controls",
+            "recomputed",
+            f"seed + 1, the next layout, {judgement.decoys.count:,} decoys and the vendor test.",
+        ),
+        Check(
+            f"{name}, survivors",
+            "recomputed",
+            f"{inside:,} of the {stated.survivors.count:,} stated survivors lie in the pack and are "
+            "predicted.",
+        ),
+    ]
