@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from birthmark.errors import UnknownName, UsageError
 from birthmark.generators.philox import key_of
 from birthmark.samplers.arithmetic import code_of
-from birthmark.samplers.loops import doubles, pairs, units, word_pairs, words_of_run
+from birthmark.samplers.loops import doubles, halves, pairs, units, word_pairs, words_of_run
 from birthmark.samplers.scaling import Scaling, scale, scale_64, scaling
 
 DISTRIBUTIONS: Final = ("normal", "uniform")
@@ -83,14 +83,12 @@ def standard_at(
             return
         packed = np.empty(own.size, np.uint64)
         word_pairs(own, counters[part], threads[part], lanes[part], packed)
-        x, y = (np.ascontiguousarray(packed.view("<u4")[half::2]) for half in (0, 1))
-        odd = (lanes[part] & 1).astype(np.bool_)
+        odd = (lanes[part] & 1).astype(np.uint32)
         if uniform:
-            units(np.where(odd, y, x), code, out[part])
-            return
-        sines, cosines = np.empty((2, own.size), np.float32)
-        pairs(x, y, code, sines, cosines)
-        out[part] = np.where(odd, cosines, sines)
+            units((packed >> (odd * np.uint64(32))).astype(np.uint32), code, out[part])
+        else:
+            x, y = (np.ascontiguousarray(packed.view("<u4")[word::2]) for word in (0, 1))
+            halves(x, y, odd, code, out[part])
 
     _shared(fill, _slices(n))
     return out.reshape(np.shape(counter))

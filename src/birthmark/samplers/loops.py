@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from birthmark.generators.philox import block
 from birthmark.numerics.compiled import kernel
-from birthmark.samplers.normal import pair, pair64
+from birthmark.samplers.normal import half, pair, pair64
 from birthmark.samplers.uniform import unit, unit64
 
 _HALF = np.uint64(32)
@@ -65,6 +65,19 @@ def pairs(
         s, c = pair(x[i], y[i], code)
         sines[i] = s
         cosines[i] = c
+
+
+@kernel()
+def halves(
+    x: NDArray[np.uint32],
+    y: NDArray[np.uint32],
+    odd: NDArray[np.uint32],
+    code: np.uint32,
+    out: NDArray[np.float32],
+) -> None:
+    """One normal of each pair of words: the cosine value where `odd` is 1, else the sine value."""
+    for i in range(out.size):
+        out[i] = half(x[i], y[i], odd[i], code)
 
 
 @kernel()
