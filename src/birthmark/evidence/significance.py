@@ -35,7 +35,7 @@ def after_trials(log10_p: float, trials: int) -> float:
         return 0.0
     ln_p = log10_p * math.log(10.0)
     # -ln(1 - p): p itself where p is too small for a float to tell the difference.
-    ln_rate = ln_p if ln_p < -30.0 else math.log(-math.log1p(-math.exp(ln_p)))
+    ln_rate = ln_p if ln_p < -30.0 else math.log(-_ln_complement(ln_p))
     ln_tries = ln_rate + math.log(max(1, trials))
     if ln_tries < -30.0:
         ln_any = ln_tries
@@ -44,3 +44,8 @@ def after_trials(log10_p: float, trials: int) -> float:
     else:
         ln_any = math.log(-math.expm1(-math.exp(ln_tries)))
     return min(0.0, ln_any / math.log(10.0)) + 0.0
+
+
+def _ln_complement(ln_p: float) -> float:
+    """Natural logarithm of 1 - p from ln p < 0, accurate at both ends."""
+    return math.log(-math.expm1(ln_p)) if ln_p > -math.log(2.0) else math.log1p(-math.exp(ln_p))
