@@ -14,8 +14,11 @@ from birthmark.checkpoints.pickle_globals import RENAMED, check_global
 from birthmark.checkpoints.pickled import COMPUTED, Buildable, Flat, Global, Instance
 from birthmark.errors import MalformedFile, UnsupportedFormat
 
-#: Most instructions of one pickle, and most items that its builders copy. A state dict takes 30 a tensor.
+#: Most work of one pickle, in instructions. A state dict takes about 40 a tensor.
 MAX_WORK: Final = 3_000_000
+
+#: What a new container costs more than another instruction.
+CONTAINER: Final = 2
 
 #: Longest dotted name of a class.
 MAX_CLASS_NAME: Final = 1000
@@ -49,7 +52,8 @@ class Machine:
         #: The stacks below the marks, the lowest first.
         self._below: list[list[object]] = []
         self._globals: dict[tuple[str, str], Global] = {}
-        self._work = 0
+        #: What the pickle has cost so far: 1 an instruction, 2 more a container, 1 an item that is copied.
+        self.work = 0
         self._copied = 0
 
     def fail(self, reason: str) -> NoReturn:
@@ -59,9 +63,9 @@ class Machine:
 
     def charge(self, items: int) -> None:
         """Account for items that a builder copies."""
-        self._work += items
-        if self._work > MAX_WORK:
-            self.fail("copies the same contents again and again")
+        self.work += items
+        if self.work > MAX_WORK:
+            self.fail(f"takes more work than {MAX_WORK:,} instructions, the limit")
 
     def charge_bytes(self, count: int) -> None:
         """Account for bytes that a builder copies out of strings; as many as the file has are free."""
@@ -71,6 +75,7 @@ class Machine:
 
     def mark(self) -> None:
         """Begin a new stack above this one."""
+        self.work += CONTAINER
         self._below.append(self.stack)
         self.stack = []
 
@@ -101,7 +106,7 @@ class Machine:
 
     def placeholder(self, kind: Global, parts: tuple[object, ...]) -> Instance:
         """An inert object of an unknown class."""
-        self.charge(len(parts))
+        self.charge(len(parts) + CONTAINER)
         if kind is not COMPUTED:
             self.met[kind.path] = self.met.get(kind.path, 0) + 1
         return Instance(kind, parts)
@@ -140,8 +145,9 @@ class Machine:
         if isinstance(target, Instance):
             target.parts.append(state)
         elif isinstance(target, Flat):
-            self.charge(len(target.states))
-            target.states = (*target.states, state)
+            given = target.given()
+            self.charge(len(given))
+            target.states = (*given, state)
         elif isinstance(target, Buildable):
             target.build(state)
         else:

@@ -13,7 +13,7 @@ import struct
 from collections.abc import Callable, Mapping
 from typing import Final, TypeVar
 
-from birthmark.checkpoints.machine import Machine
+from birthmark.checkpoints.machine import CONTAINER, Machine
 from birthmark.checkpoints.pickled import Flat, Instance, text
 from birthmark.errors import UnsafePickle, UnsupportedFormat
 
@@ -191,11 +191,13 @@ def _tuple(machine: Machine) -> None:
 def _short_tuple(machine: Machine, count: int) -> None:
     if len(machine.stack) < count:
         raise IndexError
+    machine.work += CONTAINER
     machine.stack[-count:] = [tuple(machine.stack[-count:])]
 
 
 @_on(b"]", b"\x8f")
 def _empty_list(machine: Machine) -> None:
+    machine.work += CONTAINER
     machine.stack.append([])
 
 
@@ -207,6 +209,7 @@ def _list(machine: Machine) -> None:
 
 @_on(b"}")
 def _empty_dict(machine: Machine) -> None:
+    machine.work += CONTAINER
     machine.stack.append(Flat())
 
 

@@ -117,6 +117,7 @@ def check_global(module: str, name: str, file: str) -> None:
         or any(step.startswith("__") and step.endswith("__") for step in name.split("."))
     ):
         raise UnsafePickle(
-            f"the pickle in {file} asks for {shown(f'{module}.{name}')}, which could run something; nothing was run.",
+            f"the pickle in {file} asks for {shown(f'{module}.{name}')}, which could run something; "
+            "nothing was run.",
             advice="Load it only if you trust its author, and save the tensors as safetensors.",
         )

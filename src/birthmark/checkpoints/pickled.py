@@ -41,10 +41,12 @@ class Flat(list[object]):
 
     __slots__ = ("states",)
 
-    def __init__(self, items: Iterable[object] = ()) -> None:
-        super().__init__(items)
-        #: What BUILD gave: attributes of a dict's subclass.
-        self.states: tuple[object, ...] = ()
+    #: What BUILD gave: attributes of a dict's subclass. Not there until then; millions of dicts have none.
+    states: tuple[object, ...]
+
+    def given(self) -> tuple[object, ...]:
+        """The states, or none."""
+        return getattr(self, "states", ())
 
     def entries(self) -> dict[str | int, object]:
         """The entries whose keys are text or small integers; the last of equal keys counts, as in a dict."""
@@ -96,7 +98,7 @@ def plain_key(key: object) -> str | int | None:
     if isinstance(key, str):
         return key
     if isinstance(key, bytes):
-        return key.decode("latin-1")
+        return key.decode("utf-8", "backslashreplace")
     if isinstance(key, int) and -(2**63) <= key < 2**63:
         return int(key)
     return None
@@ -105,5 +107,5 @@ def plain_key(key: object) -> str | int | None:
 def text(value: object) -> str | None:
     """A string of Python 2 or 3 as text; None for anything else."""
     if isinstance(value, bytes):
-        return value.decode("latin-1")
+        return value.decode("utf-8", "backslashreplace")
     return value if isinstance(value, str) else None

@@ -73,14 +73,14 @@ def kind_of(source: ByteSource) -> str:
     lowered = head.lstrip().lower()
     if lowered.startswith((b"<!doctype html", b"<html", b"<head", b"<?xml")):
         return "a web page, not the weights; perhaps a login or error page was saved"
-    if b"onnx" in head or (head[:1] == b"\x08" and b"pytorch" in head):
-        return "an ONNX file"
     if lowered.startswith(b"{"):
         return JSON
     if head.startswith(TEXT_PICKLE_STARTS):
         return TEXT_PICKLE
     if _is_text(head):
         return TEXT
+    if b"onnx" in head or (head[:1] == b"\x08" and b"pytorch" in head):
+        return "an ONNX file"
     return UNKNOWN
 
 

@@ -24,8 +24,11 @@ from birthmark.errors import CheckpointError, MalformedFile
 
 Bytes = NDArray[np.uint8]
 
-#: Most bytes that one mapped gather copies before it lets go of the pages.
+#: Most bytes that a gather copies from one mapped window; a window of this span may be touched freely.
 GATHER_BYTES: Final = 32 * 2**20
+
+#: Most items of a window that spans more: each may bring 64 KiB of pages into memory.
+SPARSE_ITEMS: Final = 2048
 
 
 class ByteSource(Protocol):
@@ -112,18 +115,19 @@ class FileBytes:
         data = np.empty((len(positions), width), np.uint8)
         if data.size == 0:
             return data
-        step = max(1, GATHER_BYTES // width)
+        low, high = int(positions.min()), int(positions.max()) + 1
+        check_range(self, base + width * low, base + width * high)
         with self._open() as handle:
-            for first in range(0, len(positions), step):
-                part = positions[first : first + step]
-                low, high = int(part.min()), int(part.max()) + 1
-                start, stop = base + width * low, base + width * high
-                check_range(self, start, stop)
-                aligned = start - start % mmap.ALLOCATIONGRANULARITY
-                with mmap.mmap(
-                    handle.fileno(), stop - aligned, access=mmap.ACCESS_READ, offset=aligned
-                ) as window:
-                    data[first : first + step] = _pick(window, start - aligned, width, part - low, high - low)
+            if width * (high - low) <= GATHER_BYTES:
+                data[:] = _pick_mapped(handle, base, width, positions, low, high)
+            else:
+                # In ascending order every page is touched once, and windows are short.
+                order = np.argsort(positions, kind="stable")
+                done = 0
+                for part in _windows(positions[order], width):
+                    low, high = int(part[0]), int(part[-1]) + 1
+                    data[order[done : done + len(part)]] = _pick_mapped(handle, base, width, part, low, high)
+                    done += len(part)
         self.bytes_read += data.size
         return data
 
@@ -189,6 +193,26 @@ class Slice:
         if len(positions) and width:
             check_range(self, base + width * int(positions.min()), base + width * (int(positions.max()) + 1))
         return self._whole.gather(self._start + base, width, positions)
+
+
+def _windows(ascending: NDArray[np.int64], width: int) -> Iterator[NDArray[np.int64]]:
+    """Runs of positions, each to be served by one mapped window."""
+    done = 0
+    while done < len(ascending):
+        near = int(np.searchsorted(ascending, int(ascending[done]) + GATHER_BYTES // width, side="right"))
+        stop = max(near, min(done + SPARSE_ITEMS, done + 1 + GATHER_BYTES // width))
+        yield ascending[done:stop]
+        done = min(stop, len(ascending))
+
+
+def _pick_mapped(
+    handle: FileIO, base: int, width: int, positions: NDArray[np.int64], low: int, high: int
+) -> Bytes:
+    """Copy items, all of low <= position < high, out of a file through a mapped window."""
+    start, stop = base + width * low, base + width * high
+    aligned = start - start % mmap.ALLOCATIONGRANULARITY
+    with mmap.mmap(handle.fileno(), stop - aligned, access=mmap.ACCESS_READ, offset=aligned) as window:
+        return _pick(window, start - aligned, width, positions - low, high - low)
 
 
 def _pick(

@@ -93,7 +93,9 @@ class StoredCheckpoint(Checkpoint):
             width = itemsize(tensor.info.dtype) * columns
             raw = tensor.source.read(tensor.start + width * start, tensor.start + width * stop)
         else:
-            raw = _gather(tensor, np.arange(start * columns, stop * columns, dtype=np.int64))
+            low, high = start * columns, stop * columns
+            chunks = (np.arange(i, min(i + CHUNK, high), dtype=np.int64) for i in range(low, high, CHUNK))
+            raw = _gather(tensor, high - low, chunks)
         return decode(raw, tensor.info.dtype).reshape(stop - start, columns)
 
     def take(self, name: str, rows: NDArray[np.int64]) -> Values:
@@ -104,16 +106,18 @@ class StoredCheckpoint(Checkpoint):
         if tensor.info.strides is None:
             raw = tensor.source.gather(tensor.start, itemsize(tensor.info.dtype) * columns, wanted)
         else:
-            indices = wanted[:, None] * np.int64(columns) + np.arange(columns, dtype=np.int64)
-            raw = _gather(tensor, indices.reshape(-1))
+            step = max(1, CHUNK // max(columns, 1))
+            starts = (wanted[i : i + step, None] * np.int64(columns) for i in range(0, len(wanted), step))
+            chunks = ((start + np.arange(columns, dtype=np.int64)).reshape(-1) for start in starts)
+            raw = _gather(tensor, len(wanted) * columns, chunks)
         return decode(raw.reshape(-1), tensor.info.dtype).reshape(len(wanted), columns)
 
     def elements(self, name: str, indices: NDArray[np.int64]) -> Values:
         """The elements at the given C-order flat indices, decoded, in the given order; errors as for rows."""
         tensor = self._float(name)
-        return decode(
-            _gather(tensor, _checked(indices, tensor.info.size, "element", name)), tensor.info.dtype
-        )
+        wanted = _checked(indices, tensor.info.size, "element", name)
+        chunks = (wanted[i : i + CHUNK] for i in range(0, len(wanted), CHUNK))
+        return decode(_gather(tensor, len(wanted), chunks), tensor.info.dtype)
 
     def _float(self, name: str) -> StoredTensor:
         if self._closed:
@@ -128,16 +132,16 @@ class StoredCheckpoint(Checkpoint):
         return tensor
 
 
-def _gather(tensor: StoredTensor, indices: NDArray[np.int64]) -> Bytes:
-    """The raw bytes of elements, given by flat indices that are inside the tensor, one after another."""
+def _gather(tensor: StoredTensor, count: int, chunks: Iterable[NDArray[np.int64]]) -> Bytes:
+    """The raw bytes of `count` elements, one after another; their flat indices come in chunks."""
     info = tensor.info
     width = itemsize(info.dtype)
-    if info.strides is None:
-        return tensor.source.gather(tensor.start, width, indices).reshape(-1)
-    raw = np.empty((len(indices), width), np.uint8)
-    for first in range(0, len(indices), CHUNK):
-        place = strided.positions(indices[first : first + CHUNK], info.shape, info.strides)
-        raw[first : first + CHUNK] = tensor.source.gather(tensor.start, width, place)
+    raw = np.empty((count, width), np.uint8)
+    done = 0
+    for indices in chunks:
+        place = indices if info.strides is None else strided.positions(indices, info.shape, info.strides)
+        raw[done : done + len(place)] = tensor.source.gather(tensor.start, width, place)
+        done += len(place)
     return raw.reshape(-1)
 
 

@@ -45,13 +45,11 @@ def unpickle(
     """
     machine = Machine(cursor, builders, persistent)
     try:
-        for _ in range(MAX_WORK):
-            code = cursor.byte()
-            if code == STOP:
-                break
+        while (code := cursor.byte()) != STOP:
             HANDLERS[code](machine)
-        else:
-            machine.fail(f"has more than {MAX_WORK:,} instructions, the limit")
+            machine.work += 1
+            if machine.work > MAX_WORK:
+                machine.charge(0)
         return Unpickled(machine.stack.pop(), machine.met)
     except (IndexError, KeyError):
         machine.fail("takes from an empty stack, or an object that it never stored")

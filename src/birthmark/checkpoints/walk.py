@@ -102,7 +102,7 @@ def find_tensors(root: object) -> Found:
             found.too_deep += 1
         else:
             visited.add(id(value))
-            inside = [(each, place.step(key)) for key, each in children(value) if isinstance(each, _WALKED)]
+            inside = [(each, place.step(key)) for key, each in children(value) if _holds_something(each)]
             waiting.extend(reversed(inside))
     return found
 
@@ -130,14 +130,18 @@ def _identity(leaf: Leaf) -> object:
     return id(leaf)
 
 
-_WALKED: Final = (TensorRef, ArrayRef, list, tuple, Instance)
+def _holds_something(value: object) -> bool:
+    """Whether the walk must look at an object; numbers, text and empty containers are left at once."""
+    if isinstance(value, (list, tuple)):
+        return bool(value) or (isinstance(value, Flat) and bool(value.given()))
+    return isinstance(value, (TensorRef, ArrayRef, Instance))
 
 
 def children(value: object) -> Iterator[tuple[Key, object]]:
     """(key, object) of what a container holds; key None where the name passes through."""
     if isinstance(value, Flat):
         yield from _entries(value)
-        for state in value.states:
+        for state in value.given():
             yield from _state(state)
     elif isinstance(value, (list, tuple)):
         yield from enumerate(value)
