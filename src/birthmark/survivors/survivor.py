@@ -1,4 +1,4 @@
-"""What a survey of a tensor yields: which of its rows or columns still hold initial values, and how surely."""
+"""What a survey of a tensor yields: which rows or columns still hold initial values, and how surely."""
 
 from __future__ import annotations
 
