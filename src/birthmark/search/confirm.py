@@ -1,0 +1,268 @@
+"""The second test: a seed that passed a probe must predict other elements too, one after another.
+
+Each witness either holds its standard value's interval or not. A true seed hits with probability HELD at the
+least, even if a third of the units are impostors; a false one as often as chance says. The test is Wald's
+sequential one (A. Wald, "Sequential tests of statistical hypotheses", 1945): the log-likelihood ratio of
+the two grows or shrinks with every witness, and the test ends when it leaves [REJECT, ACCEPT]. A true seed
+is lost with probability below exp(REJECT), a false one kept with probability below exp(-ACCEPT).
+
+Witnesses on which all predictions of a block agree come first, so that the predictions are hardly ever gone
+through one by one. Values are computed in double precision with the sines of the C library: windows allow for
+the difference.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from birthmark.generators.philox import block
+from birthmark.numerics.compiled import kernel
+from birthmark.search.elements import Elements
+from birthmark.search.places import call_of, lane_of, rank_of, thread_of
+from birthmark.search.windows import radius_limit
+from birthmark.survivors.survivor import Distribution
+
+#: The least share of witnesses that a true seed predicts.
+HELD = 0.6
+#: Natural logarithms: a true seed is lost once in 36,000, a false one kept once in 7e10.
+REJECT, ACCEPT = -10.5, 25.0
+#: Where the witnesses run out undecided, this much is enough.
+UNDECIDED = 14.0
+#: One witness alone never counts for more than a chance of 1 in 1,000.
+_LEAST_CHANCE = 1e-3
+
+NORMAL, UNIFORM, NORMAL_DOUBLE, UNIFORM_DOUBLE = range(4)
+
+_HALF = np.uint64(32)
+_TURN = 2.0 * math.pi
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Witnesses:
+    """Elements with what a kernel needs to test them.
+
+    Attributes:
+        kind: which sampler: NORMAL, UNIFORM, NORMAL_DOUBLE or UNIFORM_DOUBLE.
+        low, high: float64[n], the interval of the standard value.
+        most: uint64[n], the largest radius word that a normal of that size can have.
+        gain, loss: float64[n], what a hit adds to the log-likelihood ratio and a miss takes away.
+    """
+
+    kind: int
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    most: NDArray[np.uint64]
+    gain: NDArray[np.float64]
+    loss: NDArray[np.float64]
+
+
+def kind_of(distribution: Distribution, *, double: bool) -> int:
+    """The kernel's number for a sampler."""
+    if distribution == "normal":
+        return NORMAL_DOUBLE if double else NORMAL
+    return UNIFORM_DOUBLE if double else UNIFORM
+
+
+def prepare(elements: Elements, kind: int) -> Witnesses:
+    """Turn elements into witnesses."""
+    size = np.maximum(np.maximum(elements.low, -elements.high), 0.0)
+    most = np.array([radius_limit(each) if each > 0 else 2**32 - 1 for each in size.tolist()], np.uint64)
+    chance = np.clip(elements.chance, _LEAST_CHANCE, 0.5)
+    return Witnesses(
+        kind, elements.low, elements.high, most, np.log(HELD / chance), np.log((1 - HELD) / (1 - chance))
+    )
+
+
+def decisive(witnesses: Witnesses) -> bool:
+    """Whether the witnesses can reject a false seed, and a true one can convince."""
+    losses, gains = float(witnesses.loss.sum()), float(witnesses.gain.sum())
+    return losses <= 1.5 * REJECT and HELD * gains + (1 - HELD) * losses >= 1.5 * UNDECIDED
+
+
+@kernel(inline=True)
+def _holds(
+    seed: np.uint64,
+    base: np.uint64,
+    place: np.uint64,
+    kind: int,
+    low: float,
+    high: float,
+    most: np.uint64,
+) -> bool:
+    """Whether the standard value of one element lies in its interval."""
+    lane = lane_of(place)
+    w0, w1, w2, w3 = block(seed + rank_of(place), base + call_of(place), thread_of(place))
+    if kind == UNIFORM:
+        word = w0
+        if lane == np.uint64(1):
+            word = w1
+        elif lane == np.uint64(2):
+            word = w2
+        elif lane == np.uint64(3):
+            word = w3
+        unit = (float(word) + 0.5) * 2.0**-32
+        return low <= unit <= high
+    if kind == UNIFORM_DOUBLE:
+        first, second = w0, w1
+        if lane == np.uint64(1):
+            first, second = w2, w3
+        bits = np.uint64(first) ^ (np.uint64(second) << np.uint64(21))
+        unit = float(bits) * 2.0**-53
+        return low <= unit <= high
+    if kind == NORMAL:
+        x, y = w0, w1
+        if lane >= np.uint64(2):
+            x, y = w2, w3
+        if np.uint64(x) > most:
+            return False
+        radius = (float(x) + 0.5) * 2.0**-32
+        turn = (float(y) + 0.5) * 2.0**-32
+    else:
+        bits = np.uint64(w0) ^ (np.uint64(w1) << np.uint64(21))
+        if (bits >> np.uint64(21)) > most:
+            return False
+        radius = (float(bits) + 0.5) * 2.0**-53
+        bits = np.uint64(w2) ^ (np.uint64(w3) << np.uint64(21))
+        turn = (float(bits) + 0.5) * 2.0**-53
+    size = math.sqrt(-2.0 * math.log(radius))
+    angle = turn * _TURN
+    value = size * math.sin(angle)
+    if lane & np.uint64(1):
+        value = size * math.cos(angle)
+    return low <= value <= high
+
+
+@kernel()
+def _confirm(
+    keys: NDArray[np.uint64],
+    probe: int,
+    order: NDArray[np.int64],
+    members: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    common: NDArray[np.bool_],
+    base: np.uint64,
+    places: NDArray[np.uint64],
+    kind: int,
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    most: NDArray[np.uint64],
+    gain: NDArray[np.float64],
+    loss: NDArray[np.float64],
+    seeds: NDArray[np.uint64],
+    which: NDArray[np.int64],
+    held: NDArray[np.int64],
+) -> int:
+    found = 0
+    # All members place the probe alike, so the seed of rank 0 is the same for all.
+    place = places[members[0], probe]
+    for key in keys:
+        seed = key - rank_of(place)
+        # The probe's own interval is narrower than its windows.
+        if not _holds(seed, base, place, kind, low[probe], high[probe], most[probe]):
+            continue
+        held[0] += 1
+        start = 0
+        for group in range(ends.shape[0]):
+            end = ends[group]
+            ratio = 0.0
+            # First the witnesses that all members place alike, then, for each member, the others.
+            for member in range(start - 1, end):
+                shared = member < start
+                if not shared and (ratio < REJECT or (ratio > ACCEPT and member > start)):
+                    break
+                row = members[start] if shared else members[member]
+                own = ratio
+                for e in order:
+                    if own < REJECT or own > ACCEPT:
+                        break
+                    if common[group, e] != shared:
+                        continue
+                    if _holds(seed, base, places[row, e], kind, low[e], high[e], most[e]):
+                        own += gain[e]
+                    else:
+                        own += loss[e]
+                if shared:
+                    ratio = own
+                elif own >= UNDECIDED:
+                    if found == seeds.shape[0]:
+                        return -1
+                    seeds[found] = seed
+                    which[found] = row
+                    found += 1
+            start = end
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Groups:
+    """The predictions that share a probe's block, by how the witnesses lie under them.
+
+    Attributes:
+        order: int64, the witnesses in the order in which they are asked.
+        members: int64, predictions, group by group.
+        ends: int64, where each group ends in `members`.
+        common: bool[groups, witnesses], whether all members of a group locate a witness alike.
+    """
+
+    order: NDArray[np.int64]
+    members: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    common: NDArray[np.bool_]
+
+
+def confirm(
+    keys: NDArray[np.uint64],
+    probe: int,
+    groups: Groups,
+    base: int,
+    places: NDArray[np.uint64],
+    witnesses: Witnesses,
+) -> tuple[list[tuple[int, int]], int]:
+    """Test seeds that passed a probe.
+
+    Args:
+        keys: 64-bit keys of the generator that drew the probe: the seed of rank 0 plus the shard's rank.
+        probe: the probe's column in `places` and `witnesses`.
+        groups: the predictions that locate the probe in the scanned block.
+        base: the generator's offset at the draw's start, in calls.
+        places: packed places of all elements (columns) under all predictions (rows).
+        witnesses: what the elements' standard values can be.
+
+    Returns:
+        (seed of rank 0, prediction) of all that convinced, in the order of the keys, and how many keys hold
+        the probe's own interval. Of predictions that the witnesses do not tell apart only the first is named.
+    """
+    room = 256 + len(groups.members)
+    seeds, which = np.empty(room, np.uint64), np.empty(room, np.int64)
+    held = np.zeros(1, np.int64)
+    found = _confirm(
+        keys,
+        probe,
+        groups.order,
+        groups.members,
+        groups.ends,
+        groups.common,
+        np.uint64(base),
+        places,
+        witnesses.kind,
+        witnesses.low,
+        witnesses.high,
+        witnesses.most,
+        witnesses.gain,
+        witnesses.loss,
+        seeds,
+        which,
+        held,
+    )
+    if found < 0:
+        # More convinced than there is room for; one key alone always fits.
+        halves = [
+            confirm(part, probe, groups, base, places, witnesses)
+            for part in (keys[: len(keys) // 2], keys[len(keys) // 2 :])
+        ]
+        return [pair for pairs, _ in halves for pair in pairs], sum(count for _, count in halves)
+    return list(zip(seeds[:found].tolist(), which[:found].tolist(), strict=True)), int(held[0])

@@ -1,0 +1,119 @@
+"""The plan: all that is settled before the first seed, and the fingerprint by which a search is known again.
+
+A plan is a pure function of the selection and the options, so a resumed search makes the same one again, and
+stages are a pure function of the plan (see `search.stages`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+
+import numpy as np
+
+from birthmark import __version__
+from birthmark.devices.catalogue import exhaustive_threads, table_threads
+from birthmark.errors import NothingToSearch
+from birthmark.recipes.seeds import dictionary
+from birthmark.recipes.sharding import Sharding
+from birthmark.search.confirm import decisive, kind_of, prepare
+from birthmark.search.correlation import least_elements
+from birthmark.search.elements import Elements, probe_candidates, usable, witnesses
+from birthmark.search.options import Options
+from birthmark.search.seeds import Seeds, listed
+from birthmark.search.space import Prediction, effective_dtype, predictions, shardings
+from birthmark.survivors.split import Selection
+
+#: A candidate counts as verified when its log10 p, after all trials of its search, is below this.
+VERIFIED = -6.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """All that is settled before the first seed.
+
+    Attributes:
+        selection: what the search may see.
+        options: what was asked for.
+        cuts: the shardings.
+        table: the distinct predictions of the table's layouts (or of those that were asked for).
+        elements: probe candidates, then witnesses.
+        candidates: how many of the elements are probe candidates.
+        double: whether the draw is in double precision.
+    """
+
+    selection: Selection
+    options: Options
+    cuts: tuple[Sharding, ...]
+    table: tuple[Prediction, ...]
+    elements: Elements
+    candidates: int
+    double: bool
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of everything that decides the plan: equal for the same search only."""
+        selection, options = self.selection, self.options
+        facts = {
+            "version": __version__,
+            "tensor": selection.tensor,
+            "shape": selection.shape,
+            "dtype": selection.dtype,
+            "axis": selection.axis,
+            "distribution": selection.distribution,
+            "scale": [selection.scale.hex(), selection.scale_error.hex()],
+            "options": repr(replace(options, workers=None, everything=False)),
+            "layouts": [self.layouts(wide=False), self.layouts(wide=True)],
+            "dictionary": self.dictionary.digest,
+        }
+        digest = blake2b(json.dumps(facts, sort_keys=True).encode(), digest_size=16)
+        for part in (selection.indices, selection.values, selection.unit, selection.probability):
+            digest.update(np.ascontiguousarray(part).tobytes())
+        return digest.hexdigest()
+
+    @property
+    def dictionary(self) -> Seeds:
+        """The seeds that are tried first."""
+        also = np.array([seed % (1 << 64) for seed in self.options.also], np.uint64)
+        return listed(np.concatenate([dictionary(), also]) if self.options.dictionary else also)
+
+    def layouts(self, *, wide: bool) -> tuple[int, ...]:
+        """The G's of the table, or all; those that were asked for instead of either."""
+        if self.options.layouts is not None:
+            return self.options.layouts
+        return exhaustive_threads() if wide else table_threads()
+
+    def predictions(self, layouts: Sequence[int]) -> tuple[Prediction, ...]:
+        """The distinct predictions of these layouts."""
+        return predictions(self.selection, layouts, self.cuts, self.options.offset)
+
+
+def make_plan(selection: Selection, options: Options) -> Plan:
+    """Settle what a search will do.
+
+    Raises:
+        NothingToSearch: the selection has too few usable values for any answer to be verified.
+        UsageError: the options do not fit the tensor.
+    """
+    dtype = effective_dtype(selection)
+    elements = usable(selection, dtype)
+    cuts = shardings(selection, options.ways)
+    table = predictions(selection, options.layouts or table_threads(), cuts, options.offset)
+    trials = max(len(table), 1) * max(options.seeds[1] - options.seeds[0], 1)
+    least = least_elements(VERIFIED, trials)
+    if len(elements) < least or not cuts:
+        raise NothingToSearch(
+            f"{len(elements)} untouched values of {selection.tensor} can be searched with: "
+            f"{least} are needed for an answer that stands out of {trials:.1e} trials."
+        )
+    asked = witnesses(elements, normal=selection.distribution == "normal")
+    double = dtype == "float64"
+    if not decisive(prepare(asked, kind_of(selection.distribution, double=double))):
+        raise NothingToSearch(
+            f"{len(asked)} untouched values of {selection.tensor} are too few, or their scale is too "
+            f"uncertain ({selection.scale_error:.1%}), to tell a true seed from a false one."
+        )
+    candidates = probe_candidates(elements, normal=selection.distribution == "normal")
+    return Plan(selection, options, cuts, table, Elements.joined(candidates, asked), len(candidates), double)

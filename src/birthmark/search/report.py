@@ -1,0 +1,178 @@
+"""From finished work units to what a search may claim to have searched."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from birthmark.search.coverage import Identity, identity
+from birthmark.search.outcome import Searched, StageReport
+from birthmark.search.plan import Plan
+from birthmark.search.runner import Done
+from birthmark.search.stage import ENDLESS, Stage
+
+#: Stages that go through the whole range of seeds.
+RANGE_STAGES = ("layout-free", "table", "exhaustive")
+
+
+@dataclass(slots=True)
+class StageTally:
+    """A stage's finished units, counted.
+
+    Attributes:
+        stage: the stage.
+        began: when this sitting began with it, by the monotonic clock.
+        units: finished units.
+        work: seeds times blocks of the finished units.
+        hits: seeds that passed a probe's words.
+        seeds: for each pass, how many seeds its finished units hold.
+    """
+
+    stage: Stage
+    began: float = field(default_factory=time.monotonic)
+    units: int = 0
+    work: int = 0
+    fresh_work: int = 0
+    hits: int = 0
+    seeds: dict[int, int] = field(default_factory=dict)
+
+    def add(self, done: Done, *, fresh: bool = True) -> None:
+        """Count one finished unit; `fresh` if it was done in this sitting."""
+        unit = done.unit
+        size = unit.stop - unit.start
+        work = size * len(self.stage.passes[unit.number].blocks)
+        self.units += 1
+        self.work += work
+        self.fresh_work += work if fresh else 0
+        self.hits += done.hits
+        self.seeds[unit.number] = self.seeds.get(unit.number, 0) + size
+
+    @property
+    def share(self) -> float:
+        """The finished share of the work."""
+        return self.work / self.stage.work if self.stage.work else 1.0
+
+    @property
+    def current(self) -> int:
+        """The first pass that is not finished, or the last one."""
+        for number in range(len(self.stage.passes)):
+            if self.seeds.get(number, 0) < self.stage.seeds.size:
+                return number
+        return max(len(self.stage.passes) - 1, 0)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every pass went through every seed."""
+        return all(
+            self.seeds.get(number, 0) == self.stage.seeds.size for number in range(len(self.stage.passes))
+        )
+
+    @property
+    def size(self) -> int:
+        """Trials of the whole stage: seeds times distinct predictions."""
+        return self.stage.seeds.size * len(self.stage.predictions)
+
+    @property
+    def trials(self) -> int:
+        """Trials so far: the seeds of the pass that went farthest, times the stage's distinct predictions."""
+        return max(self.seeds.values(), default=0) * len(self.stage.predictions)
+
+    def report(self) -> StageReport:
+        """The stage as far as it went."""
+        stage = self.stage
+        return StageReport(
+            name=stage.name,
+            seeds=stage.seeds.size,
+            predictions=len(stage.predictions),
+            threads=stage.threads,
+            at_least=stage.at_least,
+            probes=stage.probes,
+            miss_chance=max(stage.miss, default=1.0),
+            units=(self.units, sum(-(-stage.seeds.size // each.unit) for each in stage.passes)),
+            complete=self.complete,
+            trials=self.trials,
+            hits=self.hits,
+        )
+
+
+def searched(
+    plan: Plan, tallies: Sequence[StageTally], tested: int, finished: bool, seconds: float
+) -> Searched:
+    """Sum up a search.
+
+    Args:
+        plan: its plan.
+        tallies: its stages as far as they went.
+        tested: how many seeds were compared with the whole selection.
+        finished: whether it came to its planned end.
+        seconds: how long it took.
+    """
+    reports = tuple(tally.report() for tally in tallies)
+    missed = _missed(plan, tallies)
+    layouts, beyond = _covered(plan, missed)
+    floors = [
+        tally.stage.at_least for tally in tallies if tally.complete and tally.stage.at_least is not None
+    ]
+    return Searched(
+        seeds=plan.options.seeds,
+        layouts=tuple(sorted(layouts)),
+        at_least=max(floors) if floors and beyond < 1.0 else None,
+        at_least_miss=beyond if floors else 1.0,
+        hypotheses=hypotheses(plan),
+        candidates_tested=tested,
+        complete=finished and all(each.complete for each in reports),
+        trials=max(1, sum(each.trials for each in reports)),
+        probes=max((each.probes for each in reports), default=0),
+        miss_chance=max(layouts.values(), default=1.0),
+        stages=reports,
+        seconds=seconds,
+    )
+
+
+def _missed(plan: Plan, tallies: Sequence[StageTally]) -> dict[Identity, float]:
+    """For each prediction that a complete stage served over the range: the chance of a miss."""
+    whole = (
+        ("dictionary", "wide dictionary") if plan.options.seeds[0] == plan.options.seeds[1] else RANGE_STAGES
+    )
+    missed: dict[Identity, float] = {}
+    for tally in tallies:
+        if not tally.complete or tally.stage.name not in whole:
+            continue
+        for prediction, miss in zip(tally.stage.predictions, tally.stage.miss, strict=True):
+            for threads in prediction.threads:
+                name = (*identity(prediction)[:2], threads)
+                missed[name] = min(miss, missed.get(name, 1.0))
+    return missed
+
+
+def _covered(plan: Plan, missed: dict[Identity, float]) -> tuple[dict[int, float], float]:
+    """The G's served under every sharding, each with the chance of a miss; and that chance beyond all G's."""
+    cuts = {identity(prediction)[:2] for prediction in plan.table}
+    layouts: dict[int, float] = {}
+    for threads in {name[2] for name in missed}:
+        # A sharding under which no prediction of this G differs from an earlier one has none of its own.
+        needed = [cut for cut in cuts if (*cut, threads) in missed or _has(plan, cut, threads)]
+        layouts[threads] = max((missed.get((*cut, threads), 1.0) for cut in needed), default=1.0)
+    beyond = layouts.pop(ENDLESS, 1.0)
+    return {threads: miss for threads, miss in layouts.items() if miss < 1.0}, beyond
+
+
+def _has(plan: Plan, cut: tuple[int, str], threads: int) -> bool:
+    if threads == ENDLESS:
+        return True
+    return any(identity(prediction)[:2] == cut and threads in prediction.threads for prediction in plan.table)
+
+
+def hypotheses(plan: Plan) -> tuple[str, ...]:
+    """What was tried, in words: one sentence for each sharding."""
+    selection = plan.selection
+    draw = "normal" if selection.distribution == "normal" else "uniform"
+    found = []
+    for cut in plan.cuts:
+        shards = "whole tensor" if cut.ways == 1 else f"{cut.ways} vocabulary shards, seed + rank"
+        found.append(
+            f"one {draw} draw (PyTorch on CUDA or ROCm, Philox) at offset {plan.options.offset}, {shards}, "
+            "scale estimated"
+        )
+    return tuple(found)
