@@ -43,8 +43,8 @@ def case_of(
 ) -> Case:
     """A case whose values are the predictions of one hypothesis, and whose candidate may be another.
 
-    `change` is applied to the drawn values, with their row numbers, before they are stored. `searched` replaces
-    fields of the hypothesis (or "seed") in the candidate.
+    `change` is applied to the drawn values, with their row numbers, before they are stored. `searched`
+    replaces fields of the hypothesis (or "seed") in the candidate.
     """
     parameters = (0.0, scale) if distribution == "normal" else (-scale, scale)
     truth = Hypothesis(Draw(distribution, parameters, shape, drawn), threads, arithmetic, **hypothesis)  # type: ignore[arg-type]
@@ -60,10 +60,16 @@ def case_of(
     hidden = np.repeat(held_out("embedding", rows), width)
     other = dict(searched or {})
     claimed = int(other.pop("seed", seed))
-    spread = float(elements.values.std()) if distribution == "normal" else float(np.abs(elements.values).max())
+    spread = (
+        float(elements.values.std()) if distribution == "normal" else float(np.abs(elements.values).max())
+    )
     guess = (0.0, spread) if distribution == "normal" else (-spread, spread)
     # A search does not know the arithmetic, nor the draw's exact parameters.
-    fields: dict[str, Any] = {"arithmetic": "nvidia-volta+", "draw": replace(truth.draw, parameters=guess), **other}
+    fields: dict[str, Any] = {
+        "arithmetic": "nvidia-volta+",
+        "draw": replace(truth.draw, parameters=guess),
+        **other,
+    }
     candidate = replace(truth, **fields)
     return Case(
         tensor="embedding",

@@ -40,7 +40,9 @@ def test_decoys_are_scored_exactly_like_a_candidate(make_case: MakeCase) -> None
         found = score_decoys(case.hypothesis, case.seed, case.holdout, count=1)
 
         seed = int(decoy_seeds(1, case.seed)[0])
-        assert found.max_sigma == pytest.approx(score(some.values, case.hypothesis.standard(seed, some.indices)).sigma)
+        assert found.max_sigma == pytest.approx(
+            score(some.values, case.hypothesis.standard(seed, some.indices)).sigma
+        )
 
 
 def test_decoys_of_a_trace_use_more_elements(make_case: MakeCase) -> None:
@@ -73,7 +75,9 @@ def test_decoy_seeds_avoid_the_candidate_and_repeat_themselves() -> None:
 def test_decoys_of_constant_values_are_none(make_case: MakeCase) -> None:
     """Where no correlation exists there are no decoys, and no NaN."""
     case = make_case()
-    constant = replace(case, holdout=Elements(case.holdout.indices, np.ones(len(case.holdout)), case.holdout.unit))
+    constant = replace(
+        case, holdout=Elements(case.holdout.indices, np.ones(len(case.holdout)), case.holdout.unit)
+    )
 
     found = score_decoys(constant.hypothesis, constant.seed, constant.holdout)
 

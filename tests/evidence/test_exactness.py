@@ -10,7 +10,7 @@ from birthmark.numerics.dtypes import round_to
 
 
 def test_compare_counts_distances() -> None:
-    """Equal bits and one, two and three units in the last place are counted, each including the nearer ones."""
+    """Equal bits and one, two and three units in the last place are counted, the nearer ones included."""
     wanted = np.full(5, 1.0, np.float32)
     stored = np.array([1.0, 1.0 + 2**-23, 1.0 + 2**-22, 1.0 - 3 * 2**-24, 1.5], np.float32)
 
@@ -48,14 +48,18 @@ def test_explained_takes_last_bits_of_another_arithmetic() -> None:
     """A millionth of sigma in float32 is arithmetic; a ten-thousandth is not."""
     wanted = np.linspace(-0.05, 0.05, 101)
 
-    assert explained(np.float32(wanted + 1e-6 * 0.02), np.float32(wanted), "float32", 0.02).all()
-    assert not explained(np.float32(wanted + 1e-4 * 0.02), np.float32(wanted), "float32", 0.02).any()
+    assert explained(
+        (wanted + 1e-6 * 0.02).astype(np.float32), wanted.astype(np.float32), "float32", 0.02
+    ).all()
+    assert not explained(
+        (wanted + 1e-4 * 0.02).astype(np.float32), wanted.astype(np.float32), "float32", 0.02
+    ).any()
 
 
 def test_explained_takes_a_decay_in_rounded_steps_only_where_there_was_one() -> None:
     """A relative drift of 4e-6 is explained by decay, and by nothing else."""
     wanted = np.full(10, 0.06, np.float32)
-    drifted = np.float32(wanted * (1 + 4e-6))
+    drifted = (wanted * np.float32(1 + 4e-6)).astype(np.float32)
 
     assert explained(drifted, wanted, "float32", 0.02, decayed=True).all()
     assert not explained(drifted, wanted, "float32", 0.02).any()

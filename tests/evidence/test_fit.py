@@ -23,7 +23,9 @@ def _fitted(case: Case, declared: float | None = None) -> Fit:
 @pytest.mark.parametrize(
     ("arithmetic", "threads"), [("nvidia-volta+", 270336), ("nvidia-pascal-", 61440), ("amd", 622592)]
 )
-def test_fit_names_the_arithmetic_of_float32_values(make_case: MakeCase, arithmetic: str, threads: int) -> None:
+def test_fit_names_the_arithmetic_of_float32_values(
+    make_case: MakeCase, arithmetic: str, threads: int
+) -> None:
     """Float32 values tell the arithmetic, and all of them equal its predictions."""
     found = _fitted(make_case(arithmetic=arithmetic, threads=threads, stored="float32"))
 

@@ -103,7 +103,10 @@ def test_an_empty_holdout_stays_empty(in_memory: Any, hypothesis: Hypothesis) ->
     empty = np.zeros(0, np.int64)
 
     held = read_holdout(
-        in_memory("w", values.reshape(SHAPE), "float32"), selection, Holdout("w", "row", empty, empty), hypothesis
+        in_memory("w", values.reshape(SHAPE), "float32"),
+        selection,
+        Holdout("w", "row", empty, empty),
+        hypothesis,
     )
 
     assert len(held.elements) == 0

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from birthmark.checkpoints import open_checkpoint
-from birthmark.evidence.elements import matrix_shape, units_of
+from birthmark.evidence.elements import units_of
 from birthmark.evidence.judge import Judgements, judge
 from birthmark.evidence.verdict import overall
 from birthmark.hypothesis import Draw, Hypothesis
@@ -56,7 +56,6 @@ def _judge(
     **options: Any,
 ) -> Judgements:
     shape = values.shape
-    _, width = matrix_shape(shape)
     stored = round_to(values, dtype)
     every = np.arange(values.size)
     unit = units_of(every, shape, axis)
@@ -66,7 +65,17 @@ def _judge(
     seen = inside & ~out
     flat = stored.ravel().astype(np.float64)
     selection = Selection(
-        "w", shape, dtype, axis, "normal", 0.02, 0.01, every[seen], flat[seen], unit[seen], np.ones(int(seen.sum()))
+        "w",
+        shape,
+        dtype,
+        axis,
+        "normal",
+        0.02,
+        0.01,
+        every[seen],
+        flat[seen],
+        unit[seen],
+        np.ones(int(seen.sum())),
     )
     survivors = Survivors("w", shape, dtype, axis, surveyed, np.ones(surveyed.size), "normal", 0.02, 0.01)
     return judge(

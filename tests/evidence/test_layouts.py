@@ -66,7 +66,7 @@ def test_two_telling_elements_do_not_exclude_a_layout(make_case: MakeCase) -> No
 
 
 def test_a_trace_singles_out_the_layout_by_its_correlation(make_case: MakeCase) -> None:
-    """Where no value is unchanged the correlation on telling elements decides, and a wrong seed decides nothing."""
+    """Where no value is unchanged the correlation of telling elements decides; a wrong seed decides not."""
     rng = np.random.default_rng(0)
     case = make_case(
         rows=np.arange(2000, 2400), change=lambda values, _: values + 0.05 * rng.normal(size=values.size)

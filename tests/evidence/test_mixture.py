@@ -109,4 +109,7 @@ def test_unexplained_part_of_a_plain_match_is_none(make_case: MakeCase) -> None:
         case.selection.indices, case.selection.values, case.selection.unit, np.ones(len(case.selection)),
     )  # fmt: skip
 
-    assert unexplained_part(weigh(case), selection, Holdout("w", "row", case.holdout.indices, case.holdout.unit)) is None
+    assert (
+        unexplained_part(weigh(case), selection, Holdout("w", "row", case.holdout.indices, case.holdout.unit))
+        is None
+    )

@@ -27,7 +27,7 @@ from birthmark.hypothesis import Draw
 def test_nominals_offer_what_recipes_write(
     near: float, shape: tuple[int, ...], distribution: str, value: float
 ) -> None:
-    """Decimals, Xavier's, Kaiming's, PyTorch's default, depth scaling and 1/sqrt(k) are among those offered."""
+    """Decimals, Xavier's, Kaiming's, PyTorch's default, depth scaling and 1/sqrt(k) are offered."""
     draw = Draw(distribution, (-1.0, 1.0), shape)  # type: ignore[arg-type]
 
     assert value in [nominal.value for nominal in nominals(near, draw)]

@@ -39,7 +39,9 @@ def test_estimate_finds_a_bound() -> None:
     """A uniform's bound is found likewise."""
     hypothesis = _drawn(1.0 / np.sqrt(128.0), "uniform")
 
-    found = estimate(hypothesis.values(3, INDICES), hypothesis.standard(3, INDICES), hypothesis.draw, "float32")
+    found = estimate(
+        hypothesis.values(3, INDICES), hypothesis.standard(3, INDICES), hypothesis.draw, "float32"
+    )
 
     assert found is not None
     assert found.value == 1.0 / np.sqrt(128.0)
@@ -53,7 +55,9 @@ def test_estimate_outvotes_altered_values() -> None:
     altered = rng.random(values.size) < 0.33
     values[altered] += rng.normal(size=int(altered.sum())) * 0.01
 
-    found = estimate(round_to(values, "bfloat16"), hypothesis.standard(3, INDICES), hypothesis.draw, "bfloat16")
+    found = estimate(
+        round_to(values, "bfloat16"), hypothesis.standard(3, INDICES), hypothesis.draw, "bfloat16"
+    )
 
     assert found is not None
     assert found.value == 0.02
@@ -102,7 +106,7 @@ def test_estimate_of_values_without_a_scale_is_none() -> None:
     )
 )
 def test_most_covered_agrees_with_counting(intervals: list[tuple[int, int]]) -> None:
-    """The sweep finds what counting at every end point finds, and its stretch is covered that often throughout."""
+    """The sweep finds what counting at every end finds, and its stretch is covered that often throughout."""
     low = np.array([first for first, _ in intervals], float)
     high = np.array([last for _, last in intervals], float)
     counted = max(int(((low <= point) & (point <= high)).sum()) for point in np.concatenate([low, high]))

@@ -45,7 +45,9 @@ def test_after_trials_adds_the_logarithm_for_small_p() -> None:
 @pytest.mark.parametrize(("p", "trials"), [(0.5, 2), (0.1, 10), (0.9, 3), (1e-3, 700), (0.3, 1)])
 def test_after_trials_is_the_chance_of_any_success(p: float, trials: int) -> None:
     """For large p it is 1 - (1 - p)^trials, not p times trials."""
-    assert after_trials(math.log10(p), trials) == pytest.approx(math.log10(1.0 - (1.0 - p) ** trials), rel=1e-12)
+    assert after_trials(math.log10(p), trials) == pytest.approx(
+        math.log10(1.0 - (1.0 - p) ** trials), rel=1e-12
+    )
 
 
 def test_after_trials_of_certainty_is_certainty() -> None:

@@ -12,7 +12,11 @@ from birthmark.evidence.verdict import Claim, Grounds, judge_grounds, overall
 
 def _score(log10_p: float | None, n: int = 3000) -> Score:
     reason = None if log10_p is not None else "too few"
-    return Score(n, 0.9, 40.0, log10_p, log10_p, 1, reason) if log10_p is not None else Score(n, *(None,) * 4, 1, reason)
+    return (
+        Score(n, 0.9, 40.0, log10_p, log10_p, 1, reason)
+        if log10_p is not None
+        else Score(n, *(None,) * 4, 1, reason)
+    )
 
 
 GOOD = Grounds(
@@ -92,7 +96,7 @@ def test_overall_takes_the_strongest_outcome() -> None:
 
 
 def test_two_origins_in_one_tensor_are_a_mixture() -> None:
-    """Two seeds or two layouts in one tensor are a mixture; the same origin twice, or two tensors, are not."""
+    """Two seeds or two layouts in one tensor are a mixture; one origin twice, or two tensors, are not."""
     first = Claim("match", "a", ("philox", 1, 256, 0))
 
     assert overall([first, replace(first, origin=("philox", 1, 512, 0))]) == "mixture"

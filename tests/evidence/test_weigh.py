@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 from birthmark.evidence.case import Case
 from birthmark.evidence.elements import Elements
@@ -35,7 +35,13 @@ def test_a_true_candidate_is_a_match(make_case: MakeCase, stored: str, distribut
 
 @pytest.mark.parametrize(
     "searched",
-    [{"seed": 43}, {"seed": 2**32 + 42}, {"threads": 233472, "offset": 4}, {"offset": 4}, {"sharding": Sharding(2, "megatron")}],
+    [
+        {"seed": 43},
+        {"seed": 2**32 + 42},
+        {"threads": 233472, "offset": 4},
+        {"offset": 4},
+        {"sharding": Sharding(2, "megatron")},
+    ],
 )
 def test_a_false_candidate_is_nothing(make_case: MakeCase, searched: dict[str, object]) -> None:
     """Another seed, offset or sharding is no finding."""
@@ -79,7 +85,9 @@ def test_a_selection_that_the_holdout_does_not_confirm_is_nothing(make_case: Mak
     """A fit to the selection alone is what a hold-out is there to find out."""
     case = make_case()
     rng = np.random.default_rng(0)
-    overfitted = replace(case, holdout=replace(case.holdout, values=0.02 * rng.normal(size=len(case.holdout))))
+    overfitted = replace(
+        case, holdout=replace(case.holdout, values=0.02 * rng.normal(size=len(case.holdout)))
+    )
 
     assert weigh(overfitted).outcome == "none"
 
@@ -98,8 +106,6 @@ def test_a_wrong_sampler_is_a_weak_trace_however_well_it_correlates(make_case: M
     """A truncation at two sigma correlates at 0.98 and more, and is still no match."""
 
     def truncated(values: np.ndarray, _: np.ndarray) -> np.ndarray:
-        from scipy.special import ndtr  # noqa: PLC0415
-
         low, high = ndtr(-2.0), ndtr(2.0)
         return 0.02 * ndtri(low + (high - low) * ndtr(values / 0.02))
 

@@ -64,7 +64,13 @@ def finding_dict(**changes: Any) -> dict[str, Any]:
                 "histogram": [600, 1448, 1448, 600],
             },
         },
-        "vendor": {"discriminating": 3, "nvidia": 2, "amd": 0, "neither": 1, "statement": "The vendors stay open."},
+        "vendor": {
+            "discriminating": 3,
+            "nvidia": 2,
+            "amd": 0,
+            "neither": 1,
+            "statement": "The vendors stay open.",
+        },
         **changes,
     }
 

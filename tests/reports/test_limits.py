@@ -13,7 +13,14 @@ def test_a_match_names_place_owner_and_training(make_reading: Any) -> None:
 
     text = " ".join(limits("match", reading.findings, reading.searched))
 
-    for words in ("where the hardware was", "owned", "trained", "same number of threads", "MIG slice", "AMD's"):
+    for words in (
+        "where the hardware was",
+        "owned",
+        "trained",
+        "same number of threads",
+        "MIG slice",
+        "AMD's",
+    ):
         assert words in text
 
 
@@ -47,4 +54,6 @@ def test_not_searched_and_traces_have_their_own(make_reading: Any) -> None:
 
     assert len(limits("not-searched", [], reading.searched)) == 1
     assert any("weak trace" in text for text in limits("weak-trace", reading.findings, reading.searched))
-    assert any("two initialisations" in text for text in limits("mixture", reading.findings, reading.searched))
+    assert any(
+        "two initialisations" in text for text in limits("mixture", reading.findings, reading.searched)
+    )

@@ -41,7 +41,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.
     path = tmp_path / "out.json"
     path.write_bytes(b"old")
 
-    def full(self: Path, target: Path) -> Path:
+    def full(*_: Path) -> Path:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "replace", full)

@@ -11,10 +11,32 @@ from birthmark.errors import BirthmarkError
 from birthmark.reports.reading import from_json
 
 FINDING_KEYS = {
-    "tensor", "survivors", "altered", "scale", "factor", "generator", "platform", "arithmetic", "method", "seed",
-    "seed_hex", "seed_rule", "declared", "offset", "index", "solve", "sampler", "layout", "selection", "holdout",
-    "trials", "bit_exact", "share", "controls", "vendor",
-}  # fmt: skip
+    "tensor",
+    "survivors",
+    "altered",
+    "scale",
+    "factor",
+    "generator",
+    "platform",
+    "arithmetic",
+    "method",
+    "seed",
+    "seed_hex",
+    "seed_rule",
+    "declared",
+    "offset",
+    "index",
+    "solve",
+    "sampler",
+    "layout",
+    "selection",
+    "holdout",
+    "trials",
+    "bit_exact",
+    "share",
+    "controls",
+    "vendor",
+}
 
 
 def test_the_keys_are_those_of_schema_1(make_reading: Any) -> None:
@@ -23,8 +45,16 @@ def test_the_keys_are_those_of_schema_1(make_reading: Any) -> None:
 
     assert document["schema"] == "birthmark.reading/1"
     assert list(document) == [
-        "schema", "version", "command", "checkpoint", "verdict", "findings", "searched", "limits", "notes",
-    ]  # fmt: skip
+        "schema",
+        "version",
+        "command",
+        "checkpoint",
+        "verdict",
+        "findings",
+        "searched",
+        "limits",
+        "notes",
+    ]
     finding = document["findings"][0]
     assert set(finding) >= FINDING_KEYS
     assert set(finding["survivors"]) == {"axis", "count", "ids"}
@@ -55,7 +85,9 @@ def test_a_seed_of_64_bits_survives(make_reading: Any, make_finding: Any) -> Non
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
-def test_numbers_that_are_not_finite_cannot_get_in(make_reading: Any, make_finding: Any, value: float) -> None:
+def test_numbers_that_are_not_finite_cannot_get_in(
+    make_reading: Any, make_finding: Any, value: float
+) -> None:
     """NaN and infinities are refused when a reading is made."""
     with pytest.raises(ValueError, match="finite"):
         make_reading(findings=[make_finding(scale=value)])
@@ -70,8 +102,8 @@ def test_numbers_that_are_not_finite_cannot_get_in(make_reading: Any, make_findi
         (lambda text: text.replace('"scale"', '"seed"', 1), "twice"),
         (lambda text: text.replace('"scale"', '"size"', 1), "findings.0"),
         (lambda text: text[:-20], "no reading"),
-        (lambda text: "[" * 100_000, "no reading"),
-        (lambda text: "", "no reading"),
+        (lambda _: "[" * 100_000, "no reading"),
+        (lambda _: "", "no reading"),
     ],
 )
 def test_what_is_no_reading_is_refused_in_one_line(make_reading: Any, damage: Any, words: str) -> None:

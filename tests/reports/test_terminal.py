@@ -12,24 +12,51 @@ from birthmark.reports.terminal import render, to_text
 
 
 def test_a_match_shows_all_that_belongs_on_the_first_page(make_reading: Any) -> None:
-    """Propositions, seed, layout, devices, scores, bits, controls, decoys, vendor, limits, how to run it again."""
+    """Propositions, seed, layout, devices, scores, bits, controls, vendor, limits, how to run it again."""
     text = to_text(make_reading())
 
     for words in (
-        "MATCH", "H1", "H0", "777", "0x309", "G = 233,472", "H100 PCIe", "MIG 7g", "selection", "hold-out", "+0.9968",
-        "10^-526.8", "5,053 of 5,120", "seed + 1", "G = 261,120", "where it differs", "4,096 false seeds", "▃█",
-        "The vendors stay open.", "What this does not show", "where the hardware was", "birthmark scan partial-3pct",
-        "114, 202-204, 3992", "9 elements in 2 rows", "not excluded: amd",
-    ):  # fmt: skip
+        "MATCH",
+        "H1",
+        "H0",
+        "777",
+        "0x309",
+        "G = 233,472",
+        "H100 PCIe",
+        "MIG 7g",
+        "selection",
+        "hold-out",
+        "+0.9968",
+        "10^-526.8",
+        "5,053 of 5,120",
+        "seed + 1",
+        "G = 261,120",
+        "where it differs",
+        "4,096 false seeds",
+        "▃█",
+        "The vendors stay open.",
+        "What this does not show",
+        "where the hardware was",
+        "birthmark scan partial-3pct",
+        "114, 202-204, 3992",
+        "9 elements in 2 rows",
+        "not excluded: amd",
+    ):
         assert words in text
 
 
 @pytest.mark.parametrize("width", [80, 100])
 def test_no_line_is_wider_than_the_terminal(make_reading: Any, make_finding: Any, width: int) -> None:
     """Long names and lists are folded."""
-    many = {"threads": None, "not_excluded": list(range(256, 20_000, 256)), "devices": make_finding()["layout"]["devices"] * 40}
+    many = {
+        "threads": None,
+        "not_excluded": list(range(256, 20_000, 256)),
+        "devices": make_finding()["layout"]["devices"] * 40,
+    }
     reading = make_reading(
-        findings=[make_finding(tensor="a" * 300, layout=many)], command="birthmark scan " + "x" * 300, verdict="seed-only"
+        findings=[make_finding(tensor="a" * 300, layout=many)],
+        command="birthmark scan " + "x" * 300,
+        verdict="seed-only",
     )
 
     assert max(len(line) for line in to_text(reading, width).splitlines()) <= width
@@ -40,9 +67,16 @@ def test_nothing_found_says_what_was_searched(make_reading: Any) -> None:
     text = to_text(make_reading(verdict="none", findings=[]))
 
     for words in (
-        "NOTHING FOUND", "all that was planned was searched", "0 to 4,294,967,295", "2, 233,472 to 270,336 threads",
-        "normal, whole tensor", "dictionary of seeds: done", "7 seeds passed", "yes, all", "1e-06",
-    ):  # fmt: skip
+        "NOTHING FOUND",
+        "all that was planned was searched",
+        "0 to 4,294,967,295",
+        "2, 233,472 to 270,336 threads",
+        "normal, whole tensor",
+        "dictionary of seeds: done",
+        "7 seeds passed",
+        "yes, all",
+        "1e-06",
+    ):
         assert words in text
     assert "MATCH" not in text
 
@@ -71,9 +105,16 @@ def test_not_searched_gives_the_reason(make_reading: Any) -> None:
 
 @pytest.mark.parametrize(
     ("verdict", "words"),
-    [("mixture", "2 different initialisations"), ("weak-trace", "none is unchanged"), ("seed-only", "device open"), ("layout-only", "seed is unknown")],
+    [
+        ("mixture", "2 different initialisations"),
+        ("weak-trace", "none is unchanged"),
+        ("seed-only", "device open"),
+        ("layout-only", "seed is unknown"),
+    ],
 )
-def test_every_verdict_has_its_headline(make_reading: Any, make_finding: Any, verdict: str, words: str) -> None:
+def test_every_verdict_has_its_headline(
+    make_reading: Any, make_finding: Any, verdict: str, words: str
+) -> None:
     """Each verdict says in a line what it means."""
     outcome = "match" if verdict == "mixture" else verdict
     findings = [make_finding(outcome=outcome)] * (2 if verdict == "mixture" else 1)
@@ -110,7 +151,9 @@ def test_missing_numbers_are_dashes_not_words(make_reading: Any, make_finding: A
 def test_hostile_names_cannot_steer_the_terminal(make_reading: Any, make_finding: Any) -> None:
     """Escape sequences in names and markup in sources are shown, not obeyed."""
     reading = make_reading(
-        findings=[make_finding(tensor="w\x1b[31m")], command="[bold]x[/bold] \x1b]0;t\x07", notes=["[red]n[/red]\x1b[2J"]
+        findings=[make_finding(tensor="w\x1b[31m")],
+        command="[bold]x[/bold] \x1b]0;t\x07",
+        notes=["[red]n[/red]\x1b[2J"],
     )
 
     text = to_text(reading)

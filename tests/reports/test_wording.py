@@ -18,7 +18,13 @@ def test_power_of_ten(log10: float | None, expected: str) -> None:
 
 @pytest.mark.parametrize(
     ("r", "expected"),
-    [(0.98, "+0.9800"), (-0.5, "-0.5000"), (0.9999986, "+0.999998600"), (1.0, "+1.0"), (0.99996, "+0.999960000")],
+    [
+        (0.98, "+0.9800"),
+        (-0.5, "-0.5000"),
+        (0.9999986, "+0.999998600"),
+        (1.0, "+1.0"),
+        (0.99996, "+0.999960000"),
+    ],
 )
 def test_correlation_shows_one_only_where_it_is_one(r: float, expected: str) -> None:
     """A correlation just below one is not rounded to it."""
@@ -27,7 +33,12 @@ def test_correlation_shows_one_only_where_it_is_one(r: float, expected: str) -> 
 
 @pytest.mark.parametrize(
     ("numbers", "expected"),
-    [([], ""), ([5], "5"), ([1, 2, 3, 9], "1-3, 9"), (list(range(0, 60, 2)), "0, 2, 4, 6, 8, 10, ..., 48, 50, 52, 54, 56, 58")],
+    [
+        ([], ""),
+        ([5], "5"),
+        ([1, 2, 3, 9], "1-3, 9"),
+        (list(range(0, 60, 2)), "0, 2, 4, 6, 8, 10, ..., 48, 50, 52, 54, 56, 58"),
+    ],
 )
 def test_ids_join_runs_and_leave_out_the_middle(numbers: list[int], expected: str) -> None:
     """Runs become ranges, long lists lose their middle."""

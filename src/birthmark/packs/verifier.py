@@ -12,9 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
+
 from birthmark import __version__
+from birthmark.checkpoints.interface import Checkpoint
 from birthmark.errors import BirthmarkError, PackError
 from birthmark.evidence.case import Case
+from birthmark.evidence.exactness import same_bits
 from birthmark.evidence.judge import Judged
 from birthmark.evidence.verdict import overall
 from birthmark.evidence.weigh import Judgement, weigh
@@ -71,16 +75,22 @@ class VerificationReport:
     checks: tuple[Check, ...]
 
 
-def verify(path: str | Path) -> VerificationReport:
+def verify(path: str | Path, checkpoint: Checkpoint | None = None) -> VerificationReport:
     """Verify a pack offline.
 
+    Args:
+        path: the pack.
+        checkpoint: the published checkpoint, to compare the pack's rows with; without it the rows are taken
+            as the pack gives them.
+
     Raises:
-        PackError: it cannot be read, was altered, or does not say what its rows say; names what differs.
+        PackError: it cannot be read, was altered, does not say what its rows say, or has rows that are not
+            the checkpoint's; names what differs.
     """
-    return verify_bytes(_read(Path(path)))
+    return verify_bytes(_read(Path(path)), checkpoint)
 
 
-def verify_bytes(data: bytes) -> VerificationReport:
+def verify_bytes(data: bytes, checkpoint: Checkpoint | None = None) -> VerificationReport:
     """Verify the bytes of a pack; see `verify`."""
     members = parse(data)
     manifest = _manifest(members)
@@ -97,6 +107,8 @@ def verify_bytes(data: bytes) -> VerificationReport:
             raise PackError(
                 f"finding {number + 1}: the digests of its rows are not those of the rows in the pack."
             )
+        if checkpoint is not None:
+            checks.append(_against(checkpoint, case, number))
         judgement = _weighed(case, number)
         judged.append(Judged(judgement, None))
         _compare(number, stated, judged[-1], same_version=manifest.version == __version__)
@@ -155,6 +167,26 @@ def _reading(data: bytes) -> Reading:
     if reading.to_json().encode() != data:
         raise PackError(f"{READING} was altered: it is not written as birthmark writes it.")
     return reading
+
+
+def _against(checkpoint: Checkpoint, case: Case, number: int) -> Check:
+    """Whether the pack's values are the checkpoint's, bit for bit."""
+    info = checkpoint.tensors.get(case.tensor)
+    if info is None or info.shape != case.shape or info.dtype != case.dtype:
+        raise PackError(
+            f"finding {number + 1} is about {case.tensor} of shape {case.shape} in {case.dtype}; "
+            f"{checkpoint.source} has no such tensor."
+        )
+    everything = case.everything
+    same = same_bits(checkpoint.elements(case.tensor, everything.indices), everything.values, case.dtype)
+    if not same.all():
+        first = int(np.flatnonzero(~same)[0])
+        raise PackError(
+            f"finding {number + 1}: {int((~same).sum()):,} of its {same.size:,} values are not those of "
+            f"{checkpoint.source}, the first in {case.axis} {int(everything.unit[first])}."
+        )
+    detail = f"all {same.size:,} values are those of {checkpoint.source}, bit for bit."
+    return Check(f"finding {number + 1}, rows", "recomputed", detail)
 
 
 def _weighed(case: Case, number: int) -> Judgement:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Protocol
 
 from birthmark import __version__
 from birthmark.checkpoints.interface import Checkpoint
 from birthmark.evidence.judge import Judged, Judgements
 from birthmark.evidence.remarks import threshold_note
 from birthmark.evidence.verdict import Claim, overall
+from birthmark.reports.account import NOTHING_SEARCHED
 from birthmark.reports.digests import digested
 from birthmark.reports.findings import finding
 from birthmark.reports.limits import limits
@@ -22,67 +22,6 @@ from birthmark.reports.reading import (
     SearchedModel,
     Verdict,
 )
-
-
-class Searched(Protocol):
-    """What a search says about itself."""
-
-    @property
-    def seeds(self) -> tuple[int, int] | None:
-        """Lowest and highest seed tried."""
-        ...
-
-    @property
-    def layouts(self) -> Sequence[int]:
-        """The G's that were covered."""
-        ...
-
-    @property
-    def hypotheses(self) -> Sequence[str]:
-        """The hypotheses in words."""
-        ...
-
-    @property
-    def candidates_tested(self) -> int:
-        """Seeds that passed their probes and were tested in full."""
-        ...
-
-    @property
-    def complete(self) -> bool:
-        """Whether all that was planned was searched."""
-        ...
-
-    @property
-    def trials(self) -> int:
-        """Predictions tried."""
-        ...
-
-    @property
-    def miss_chance(self) -> float | None:
-        """The chance that a true seed was rejected."""
-        ...
-
-    @property
-    def stages(self) -> Sequence[object]:
-        """What was done, in order."""
-        ...
-
-
-NOTHING_SEARCHED = SearchedModel(seeds=None, layouts=[], hypotheses=[], candidates_tested=0, complete=False)
-
-
-def searched_model(searched: Searched) -> SearchedModel:
-    """A search's account of itself in the schema's keys."""
-    return SearchedModel(
-        seeds=searched.seeds,
-        layouts=list(searched.layouts),
-        hypotheses=list(searched.hypotheses),
-        candidates_tested=searched.candidates_tested,
-        complete=searched.complete,
-        trials=searched.trials,
-        miss_chance=searched.miss_chance,
-        stages=[str(stage) for stage in searched.stages],
-    )
 
 
 def assemble(

@@ -208,7 +208,11 @@ class Finding(_Part):
 
 
 class SearchedModel(_Part):
-    """What was searched, and whether all that was planned was completed."""
+    """What was searched, and whether all that was planned was completed.
+
+    `seeds` are the lowest and the highest of the exhaustive stages, null where there was only a list of
+    seeds. `layouts` are the G's that were covered; with `at_least`, so were all G's from there up, known or not.
+    """
 
     seeds: tuple[int, int] | None
     layouts: list[int]
@@ -218,6 +222,8 @@ class SearchedModel(_Part):
     trials: Count = 0
     miss_chance: float | None = None
     stages: list[str] = []
+    at_least: int | None = None
+    at_least_miss: float | None = None
 
 
 class Reading(_Part):

@@ -191,6 +191,8 @@ def _searched(searched: SearchedModel, console: Console) -> None:
         count = len(searched.layouts)
         span = f"{min(searched.layouts):,} to {max(searched.layouts):,} threads"
         _row(console, "Layouts", f"{count}, {span}" if count > 1 else f"G = {searched.layouts[0]:,}")
+    if searched.at_least is not None:
+        _row(console, "", f"and every other one of at least {searched.at_least:,} threads")
     for number, hypothesis in enumerate(searched.hypotheses):
         _row(console, "Hypotheses" if number == 0 else "", hypothesis)
     for number, stage in enumerate(searched.stages):
