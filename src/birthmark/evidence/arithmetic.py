@@ -77,12 +77,10 @@ def compare_arithmetics(fit: Fit, seed: int, elements: Elements, dtype: str) -> 
     }
     best = fit.hypothesis.arithmetic
     rest = [
-        other
-        for other in ARITHMETICS
-        if other != best and not _excluded(best, other, predicted, elements, dtype)
+        other for other in ARITHMETICS if other != best and not _excluded(best, other, predicted, elements)
     ]
     nvidia = best if best != "amd" else "nvidia-volta+"
-    return ArithmeticTest((best, *rest), _vendors(predicted[nvidia], predicted["amd"], elements, dtype))
+    return ArithmeticTest((best, *rest), _vendors(predicted[nvidia], predicted["amd"], elements))
 
 
 def _excluded(
@@ -90,20 +88,19 @@ def _excluded(
     other: Arithmetic,
     predicted: dict[Arithmetic, NDArray[Any]],
     elements: Elements,
-    dtype: str,
 ) -> bool:
     """Whether enough values side with the best against another one."""
-    telling = ~same_bits(predicted[best], predicted[other], dtype)
-    for_best = int(np.count_nonzero(telling & same_bits(elements.values, predicted[best], dtype)))
-    for_other = int(np.count_nonzero(telling & same_bits(elements.values, predicted[other], dtype)))
+    telling = ~same_bits(predicted[best], predicted[other])
+    for_best = int(np.count_nonzero(telling & same_bits(elements.values, predicted[best])))
+    for_other = int(np.count_nonzero(telling & same_bits(elements.values, predicted[other])))
     enough = ENOUGH_STAND_IN if "amd" in (best, other) else ENOUGH_KNOWN
     return for_best >= enough and for_best >= CLEAR * (for_best + for_other)
 
 
-def _vendors(nvidia: NDArray[Any], amd: NDArray[Any], elements: Elements, dtype: str) -> VendorTest:
-    telling = ~same_bits(nvidia, amd, dtype)
-    as_nvidia = telling & same_bits(elements.values, nvidia, dtype)
-    as_amd = telling & same_bits(elements.values, amd, dtype)
+def _vendors(nvidia: NDArray[Any], amd: NDArray[Any], elements: Elements) -> VendorTest:
+    telling = ~same_bits(nvidia, amd)
+    as_nvidia = telling & same_bits(elements.values, nvidia)
+    as_amd = telling & same_bits(elements.values, amd)
     total, first, second = (int(np.count_nonzero(mask)) for mask in (telling, as_nvidia, as_amd))
     return VendorTest(total, first, second, total - first - second, statement(total, first, second))
 

@@ -49,7 +49,7 @@ class Case:
 
     @property
     def everything(self) -> Elements:
-        """Selection and hold-out together."""
+        """Selection and hold-out together, in ascending order."""
         return self.selection.with_(self.holdout)
 
     @property

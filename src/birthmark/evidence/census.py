@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from birthmark.checkpoints.interface import Checkpoint
-from birthmark.evidence.elements import Elements, matrix_shape, units_of
-from birthmark.evidence.exactness import PREDICTED_SHARE, Units, explained, tally
+from birthmark.evidence.elements import Elements, matrix_shape
+from birthmark.evidence.exactness import PREDICTED_SHARE, Units, tally
+from birthmark.evidence.prediction import predict
 from birthmark.evidence.weigh import Judgement
 
 #: Elements of a unit that are asked first.
@@ -107,7 +108,8 @@ def _parts(
         chunk = units[start : start + height]
         values = np.asarray(checkpoint.take(case.tensor, chunk), np.float64)
         few = (chunk[:, None] * columns + some).ravel()
-        near = _near(judgement, few, values[:, some].ravel()).reshape(chunk.size, -1)
+        first = Elements(few, values[:, some].ravel(), few // columns)
+        near = _near(judgement, first).reshape(chunk.size, -1)
         likely = near.mean(axis=1) >= PREDICTED_SHARE / 2
         ids = chunk[likely]
         indices = (ids[:, None] * columns + np.arange(columns)).ravel()
@@ -122,7 +124,7 @@ def _column_parts(
     some = np.unique(np.linspace(0, rows - 1, min(FIRST, rows)).astype(np.int64))
     few = (some[:, None] * columns + units).ravel()
     values = np.asarray(checkpoint.take(tensor, some), np.float64)[:, units]
-    near = _near(judgement, few, values.ravel()).reshape(some.size, -1)
+    near = _near(judgement, Elements(few, values.ravel(), few % columns)).reshape(some.size, -1)
     likely = units[near.mean(axis=0) >= PREDICTED_SHARE / 2]
     width = max(1, CHUNK // rows)
     for start in range(0, likely.size, width):
@@ -133,13 +135,9 @@ def _column_parts(
         )
 
 
-def _near(judgement: Judgement, indices: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.bool_]:
-    fit, case = judgement.fit, judgement.case
-    predicted = fit.stored(fit.hypothesis.standard(case.seed, indices), case.dtype)
-    return explained(values, predicted, case.dtype, fit.scale.value, decayed=fit.decayed)
+def _near(judgement: Judgement, elements: Elements) -> NDArray[np.bool_]:
+    return predict(judgement.fit, judgement.case.seed, elements, judgement.case.dtype).near
 
 
 def _judged(elements: Elements, judgement: Judgement) -> Units:
-    case = judgement.case
-    near = _near(judgement, elements.indices, elements.values)
-    return tally(units_of(elements.indices, case.shape, case.axis), near, judgement.units.chance)
+    return tally(elements.unit, _near(judgement, elements), judgement.units.chance)

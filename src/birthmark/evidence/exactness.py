@@ -12,8 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from birthmark.numerics.dtypes import encode, ulps
-
 #: Distances in units in the last place that a reading counts.
 COUNTED_ULPS = (1, 2, 3)
 #: One unit in the last place: a scale known to within its interval moves a value no further.
@@ -44,26 +42,30 @@ class Exactness:
     within_ulp: dict[int, int]
 
 
-def compare(stored: NDArray[np.floating], predicted: NDArray[np.floating], dtype: str) -> Exactness:
-    """Count equal and nearly equal elements; both arrays hold values that `dtype` holds exactly."""
-    distance = ulps(stored, predicted, dtype)
+def count(equal: NDArray[np.bool_], distance: NDArray[np.int64]) -> Exactness:
+    """Count elements by their distance.
+
+    Args:
+        equal: whether an element's bits are the predicted ones.
+        distance: units in the last place between stored and predicted value.
+    """
     return Exactness(
-        equal=int(np.count_nonzero(same_bits(stored, predicted, dtype))),
-        of=int(distance.size),
+        equal=int(np.count_nonzero(equal)),
+        of=int(equal.size),
         within_ulp={k: int(np.count_nonzero(distance <= k)) for k in COUNTED_ULPS},
     )
 
 
-def same_bits(stored: NDArray[np.floating], predicted: NDArray[np.floating], dtype: str) -> NDArray[np.bool_]:
-    """Where the bit patterns of two arrays are equal; the zeros of both signs differ, NaN equals itself."""
-    equal: NDArray[np.bool_] = encode(stored, dtype) == encode(predicted, dtype)
+def same_bits(stored: NDArray[np.floating], predicted: NDArray[np.floating]) -> NDArray[np.bool_]:
+    """Where the bits of two arrays, finite values of one dtype, are equal; the zeros of both signs differ."""
+    equal: NDArray[np.bool_] = (stored == predicted) & (np.signbit(stored) == np.signbit(predicted))
     return equal
 
 
 def explained(
     stored: NDArray[np.floating],
     predicted: NDArray[np.floating],
-    dtype: str,
+    distance: NDArray[np.int64],
     scale: float,
     *,
     decayed: bool = False,
@@ -73,15 +75,13 @@ def explained(
     Args:
         stored: values as the checkpoint holds them.
         predicted: predictions, rounded to the stored dtype.
-        dtype: the stored dtype.
+        distance: units in the last place between the two.
         scale: standard deviation or bound of the stored values.
         decayed: whether a common factor was applied after the draw, perhaps in many rounded steps.
     """
-    exact, wanted = np.asarray(stored, np.float64), np.asarray(predicted, np.float64)
-    allowed = ARITHMETIC_TOLERANCE * abs(scale) + (DECAY_TOLERANCE * np.abs(wanted) if decayed else 0.0)
-    near: NDArray[np.bool_] = (ulps(stored, predicted, dtype) <= ROUNDING_ULPS) | (
-        np.abs(exact - wanted) <= allowed
-    )
+    residual = np.abs(np.asarray(stored, np.float64) - predicted)
+    allowed = ARITHMETIC_TOLERANCE * abs(scale) + (DECAY_TOLERANCE * np.abs(predicted) if decayed else 0.0)
+    near: NDArray[np.bool_] = (distance <= ROUNDING_ULPS) | (residual <= allowed)
     return near
 
 

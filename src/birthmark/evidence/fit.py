@@ -207,7 +207,7 @@ def _fit_directly(
 
 
 def _counted(one: Fit, standard: NDArray[Any], elements: Elements, dtype: str) -> Fit:
-    equal = same_bits(elements.values, one.stored(standard, dtype), dtype)
+    equal = same_bits(elements.values, one.stored(standard, dtype))
     return replace(one, equal=int(np.count_nonzero(equal)))
 
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from birthmark.devices.catalogue import BLOCK
 from birthmark.evidence.elements import Elements
-from birthmark.evidence.exactness import explained
 from birthmark.evidence.fit import Fit
+from birthmark.evidence.prediction import Prediction, predict
 from birthmark.evidence.score import Score, correlation, score
 from birthmark.hypothesis import Hypothesis
 
@@ -36,7 +36,7 @@ class LayoutTest:
         separated: whether they single out the candidate's layout.
         not_excluded: the compared G's that they leave possible, ascending; the candidate's among them.
         compared: how many other layouts were compared.
-        at_least: where they leave it open, the least G that would give the same values; None where separated.
+        at_least: where any larger G would do as well, the least one that would; otherwise None.
     """
 
     separated: bool
@@ -60,17 +60,17 @@ def compare_layouts(
     """
     own = fit.hypothesis.threads
     some = _telling_sample(elements)
-    neighbours = {own + BLOCK} | ({own - BLOCK} if own > BLOCK else set())
+    mine = predict(fit, seed, some, dtype)
     others = sorted(set(layouts) - {own})
-    open_: list[int] = [own]
-    separated = True
-    for threads in sorted(neighbours.union(others)):
-        if not _excluded(fit, seed, some, dtype, threads, exact=exact):
-            separated = False
-            if threads in others:
-                open_.append(threads)
-    at_least = None if separated else _least(fit.hypothesis, some)
-    return LayoutTest(separated, tuple(sorted(open_)), len(others), at_least)
+
+    def excluded(threads: int) -> bool:
+        return _excluded(fit, seed, some, dtype, mine, threads, exact=exact)
+
+    not_excluded = (own, *(threads for threads in others if not excluded(threads)))
+    beyond = excluded(own + BLOCK)
+    separated = beyond and len(not_excluded) == 1 and (own == BLOCK or excluded(own - BLOCK))
+    at_least = None if beyond else _least(fit.hypothesis, some)
+    return LayoutTest(separated, tuple(sorted(not_excluded)), len(others), at_least)
 
 
 def _least(hypothesis: Hypothesis, elements: Elements) -> int:
@@ -98,26 +98,19 @@ def differing(one: Hypothesis, other: Hypothesis, indices: NDArray[np.int64]) ->
     return result
 
 
-def _excluded(fit: Fit, seed: int, elements: Elements, dtype: str, threads: int, *, exact: bool) -> bool:
-    other = replace(fit.hypothesis, threads=threads)
-    telling = differing(fit.hypothesis, other, elements.indices)
+def _excluded(
+    fit: Fit, seed: int, elements: Elements, dtype: str, mine: Prediction, threads: int, *, exact: bool
+) -> bool:
+    other = replace(fit, hypothesis=replace(fit.hypothesis, threads=threads))
+    telling = differing(fit.hypothesis, other.hypothesis, elements.indices)
     if np.count_nonzero(telling) < ENOUGH:
         return False
     some = elements.keep(telling)
-    mine, theirs = fit.hypothesis.standard(seed, some.indices), other.standard(seed, some.indices)
     if exact:
-        scale = fit.scale.value
-        for_mine, for_theirs = (
-            int(
-                np.count_nonzero(
-                    explained(some.values, fit.stored(z, dtype), dtype, scale, decayed=fit.decayed)
-                )
-            )
-            for z in (mine, theirs)
-        )
-        return for_mine - for_theirs >= ENOUGH
-    lead = _sigma(some.values, mine) - _sigma(some.values, theirs)
-    return lead >= LEAD
+        theirs = predict(other, seed, some, dtype)
+        return int(np.count_nonzero(mine.near[telling])) - int(np.count_nonzero(theirs.near)) >= ENOUGH
+    lead = _sigma(some.values, mine.standard[telling])
+    return lead - _sigma(some.values, other.hypothesis.standard(seed, some.indices)) >= LEAD
 
 
 def _sigma(stored: NDArray[np.float64], standard: NDArray[np.floating]) -> float:

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from birthmark.evidence.case import Case
 from birthmark.evidence.elements import Elements
-from birthmark.evidence.exactness import explained, tally
+from birthmark.evidence.exactness import tally
 from birthmark.evidence.fit import Fit
+from birthmark.evidence.prediction import predict
 from birthmark.evidence.weigh import Judgement
 from birthmark.survivors.split import Holdout, Selection
 
@@ -74,10 +75,8 @@ def assign(
     shares, predicted = [], []
     ids = np.unique(elements.unit)
     for threads in layouts:
-        standard = replace(fit.hypothesis, threads=threads).standard(seed, elements.indices)
-        stored = fit.stored(standard, dtype)
-        near = explained(elements.values, stored, dtype, fit.scale.value, decayed=fit.decayed)
-        units = tally(elements.unit, near, chance)
+        other = replace(fit, hypothesis=replace(fit.hypothesis, threads=threads))
+        units = tally(elements.unit, predict(other, seed, elements, dtype).near, chance)
         shares.append(units.explained / np.maximum(units.elements, 1))
         predicted.append(units.predicted)
     shape = (ids.size, len(layouts))

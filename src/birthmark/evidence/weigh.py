@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from birthmark.evidence.arithmetic import ArithmeticTest, compare_arithmetics
 from birthmark.evidence.case import Case
 from birthmark.evidence.decoys import Decoys, score_decoys
-from birthmark.evidence.elements import Elements
-from birthmark.evidence.exactness import Exactness, Units, compare, explained, tally
+from birthmark.evidence.exactness import Exactness, Units, tally
 from birthmark.evidence.fit import Fit, fit, unfitted
 from birthmark.evidence.layouts import LayoutTest, NextLayout, compare_layouts, next_best
+from birthmark.evidence.prediction import predict
 from birthmark.evidence.remarks import remarks
-from birthmark.evidence.score import Score, score
+from birthmark.evidence.score import LEAST, Score, score
 from birthmark.evidence.verdict import LEAST_PREDICTED, Grounds, Outcome, judge_grounds
 
 #: Elements on which the share is measured that a wrong seed explains.
@@ -80,27 +80,35 @@ def weigh(case: Case) -> Judgement:
     Raises:
         UsageError: the hypothesis cannot predict these elements (a bug in the caller).
     """
-    everything = case.everything
-    chosen, units = _fitted(case, everything)
-    exact = bool(_predicted(units, everything.unit).sum() >= LEAST_PREDICTED)
-    if not exact:
-        chosen = unfitted(case.hypothesis, case.scale, len(case.selection))
-    hypothesis, seed = chosen.hypothesis, case.seed
-    selection = _score(case.selection, chosen, seed, case.trials)
-    holdout = _score(case.holdout, chosen, seed, case.holdout_trials)
-    decoys = score_decoys(hypothesis, seed, case.holdout if len(case.holdout) >= 3 else case.selection)
-    kept = everything.keep(_predicted(units, everything.unit)) if exact else everything
-    layouts = compare_layouts(chosen, seed, kept, case.dtype, case.layouts, exact=exact)
+    seed, dtype, everything = case.seed, case.dtype, case.everything
+    chosen = fit(case.hypothesis, seed, case.selection, dtype, case.declared)
+    loose = unfitted(case.hypothesis, case.scale, len(case.selection))
+    predicted = predict(chosen or loose, seed, everything, dtype)
+    units = tally(everything.unit, predicted.near, _chance(case, chosen or loose))
+    inside = np.isin(everything.unit, units.ids[units.predicted])
+    exact = chosen is not None and int(np.count_nonzero(inside)) >= LEAST_PREDICTED
+    if chosen is None or not exact:
+        chosen = loose
+        predicted = predict(chosen, seed, everything, dtype)
+    hidden = np.isin(everything.indices, case.holdout.indices, assume_unique=True)
+    standard = predicted.standard
+    selection = score(everything.values[~hidden], standard[~hidden], trials=case.trials)
+    holdout = score(everything.values[hidden], standard[hidden], trials=case.holdout_trials)
+    hypothesis = chosen.hypothesis
+    decoys = score_decoys(hypothesis, seed, case.holdout if len(case.holdout) >= LEAST else case.selection)
+    kept = everything.keep(inside) if exact else everything
+    layouts = compare_layouts(chosen, seed, kept, dtype, case.layouts, exact=exact)
     outcome, reason = judge_grounds(
         Grounds(
             selection=selection,
             holdout=holdout,
             above_background=_above(decoys, holdout if holdout.sigma is not None else selection),
-            predicted_selection=int(_predicted(units, case.selection.unit).sum()) if exact else 0,
-            predicted_holdout=int(_predicted(units, case.holdout.unit).sum()) if exact else 0,
+            predicted_selection=int(np.count_nonzero(inside & ~hidden)) if exact else 0,
+            predicted_holdout=int(np.count_nonzero(inside & hidden)) if exact else 0,
             separated=layouts.separated,
         )
     )
+    following = hypothesis.standard((seed + 1) % 2**64, case.holdout.indices)
     judgement = Judgement(
         case=case,
         outcome=outcome,
@@ -108,50 +116,24 @@ def weigh(case: Case) -> Judgement:
         fit=chosen,
         selection=selection,
         holdout=holdout,
-        exact=_exactness(everything, chosen, seed, case.dtype),
-        exact_holdout=_exactness(case.holdout, chosen, seed, case.dtype),
+        exact=predicted.exactness(),
+        exact_holdout=predicted.exactness(hidden),
         units=units,
-        seed_plus_one=_score(case.holdout, chosen, (seed + 1) % 2**64, 1),
+        seed_plus_one=score(case.holdout.values, following),
         decoys=decoys,
         layouts=layouts,
         next_layout=next_best(chosen, seed, case.holdout, case.layouts),
-        arithmetic=compare_arithmetics(chosen, seed, kept, case.dtype) if exact else None,
+        arithmetic=compare_arithmetics(chosen, seed, kept, dtype) if exact else None,
         notes=(),
     )
     return replace(judgement, notes=remarks(judgement))
 
 
-def _fitted(case: Case, everything: Elements) -> tuple[Fit, Units]:
-    """The best fit of the selection, and how each unit fares under it."""
-    chosen = fit(case.hypothesis, case.seed, case.selection, case.dtype, case.declared)
-    if chosen is None:
-        chosen = unfitted(case.hypothesis, case.scale, len(case.selection))
-    near = _near(everything, chosen, case.seed, case.dtype)
-    some = everything.thinned(CHANCE_SAMPLE)
-    by_chance = _near(some, chosen, (case.seed + 1) % 2**64, case.dtype)
-    chance = float(by_chance.mean()) if by_chance.size else 0.0
-    return chosen, tally(everything.unit, near, chance)
-
-
-def _near(elements: Elements, chosen: Fit, seed: int, dtype: str) -> NDArray[np.bool_]:
-    predicted = chosen.stored(chosen.hypothesis.standard(seed, elements.indices), dtype)
-    return explained(elements.values, predicted, dtype, chosen.scale.value, decayed=chosen.decayed)
-
-
-def _predicted(units: Units, unit: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which elements belong to predicted units."""
-    result: NDArray[np.bool_] = np.isin(unit, units.ids[units.predicted])
-    return result
-
-
-def _score(elements: Elements, chosen: Fit, seed: int, trials: int) -> Score:
-    return score(elements.values, chosen.hypothesis.standard(seed, elements.indices), trials=trials)
-
-
-def _exactness(elements: Elements, chosen: Fit, seed: int, dtype: str) -> Exactness:
-    return compare(
-        elements.values, chosen.stored(chosen.hypothesis.standard(seed, elements.indices), dtype), dtype
-    )
+def _chance(case: Case, chosen: Fit) -> float:
+    """The share of elements that a wrong seed explains."""
+    some = case.everything.thinned(CHANCE_SAMPLE)
+    by_chance = predict(chosen, (case.seed + 1) % 2**64, some, case.dtype).near
+    return float(by_chance.mean()) if by_chance.size else 0.0
 
 
 def _above(decoys: Decoys, mine: Score) -> bool | None:

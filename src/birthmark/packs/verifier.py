@@ -178,7 +178,7 @@ def _against(checkpoint: Checkpoint, case: Case, number: int) -> Check:
             f"{checkpoint.source} has no such tensor."
         )
     everything = case.everything
-    same = same_bits(checkpoint.elements(case.tensor, everything.indices), everything.values, case.dtype)
+    same = same_bits(checkpoint.elements(case.tensor, everything.indices), everything.values)
     if not same.all():
         first = int(np.flatnonzero(~same)[0])
         raise PackError(

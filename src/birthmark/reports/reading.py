@@ -211,7 +211,7 @@ class SearchedModel(_Part):
     """What was searched, and whether all that was planned was completed.
 
     `seeds` are the lowest and the highest of the exhaustive stages, null where there was only a list of
-    seeds. `layouts` are the G's that were covered; with `at_least`, so were all G's from there up, known or not.
+    seeds. `layouts` are the G's that were covered; with `at_least`, so were all G's from there up.
     """
 
     seeds: tuple[int, int] | None
