@@ -147,12 +147,16 @@ def predict(
 @app.command()
 def verify(
     pack: Annotated[Path, typer.Argument(metavar="PACK", help="An evidence pack (.bmk).")],
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL", help="Also compare the pack's rows with the published checkpoint."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Recompute everything in an evidence pack, offline."""
     from birthmark.cli.verifying import run
 
-    run(pack, json=json)
+    run(pack, checkpoint=checkpoint, json=json)
 
 
 @app.command()

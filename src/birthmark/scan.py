@@ -1,0 +1,278 @@
+"""The main job, end to end: survey, split, search, judge, and the reading of it all.
+
+The tensors with survivors are tried in the order of their promise: all of them with the seeds that people
+use, which takes a second each, then the most promising one with every seed. Once a seed is known, the other
+tensors are tried with it at later offsets of the generator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from birthmark.checkpoints.declarations import Declarations, declarations
+from birthmark.checkpoints.interface import Checkpoint
+from birthmark.devices.catalogue import table_threads
+from birthmark.errors import NothingToSearch, UnknownName
+from birthmark.evidence.case import Case
+from birthmark.evidence.judge import Judged, Judgements, judge
+from birthmark.reports.account import account
+from birthmark.reports.assemble import assemble, not_searched
+from birthmark.reports.reading import DeclaredModel, Reading
+from birthmark.search.engine import search
+from birthmark.search.ledger import Ledger
+from birthmark.search.offsets import search_offsets
+from birthmark.search.options import Options
+from birthmark.search.outcome import Candidate, Outcome, Searched
+from birthmark.search.progress import Progress
+from birthmark.survivors.split import Holdout, Selection, split
+from birthmark.survivors.survey import best_targets, survey
+from birthmark.survivors.survivor import Survivors, TensorSurvey
+
+#: Tensors that are tried with the dictionary of seeds, and those that a known seed is tried on.
+MOST_TARGETS, MOST_OTHERS = 8, 64
+#: Outcomes that end a search: the survivors are predicted.
+PREDICTED = frozenset({"match", "seed-only"})
+
+
+@dataclass(frozen=True, slots=True)
+class ScanOptions:
+    """What a user can ask of a scan.
+
+    Attributes:
+        search: how far the search of the most promising tensor goes.
+        tensors: names of the tensors to search, each in full; empty for birthmark's own choice.
+        ledger: where the full search keeps its progress; None for nowhere.
+        resume: whether to go on from there.
+    """
+
+    search: Options = field(default_factory=Options)
+    tensors: tuple[str, ...] = ()
+    ledger: Path | None = None
+    resume: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scan:
+    """The end of a scan.
+
+    Attributes:
+        reading: the result.
+        cases: what each finding rests on, in the order of the findings; an evidence pack carries them.
+        stopped: whether it was interrupted; its ledger lets it go on.
+    """
+
+    reading: Reading
+    cases: tuple[Case, ...]
+    stopped: bool
+
+
+@dataclass(slots=True)
+class _State:
+    """What has been done so far."""
+
+    checkpoint: Checkpoint
+    declared: Declarations
+    progress: Progress | None
+    parts: dict[str, tuple[Selection, Holdout]] = field(default_factory=dict)
+    searches: list[tuple[str, Searched]] = field(default_factory=list)
+    judgements: list[Judgements] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    stopped: bool = False
+
+    @property
+    def trials(self) -> int:
+        """Predictions tried by all searches so far."""
+        return sum(searched.trials for _, searched in self.searches)
+
+    @property
+    def findings(self) -> list[Judged]:
+        """What is to be reported so far."""
+        return [found for group in self.judgements for found in group.findings]
+
+    @property
+    def settled(self) -> bool:
+        """Whether survivors are predicted, so that no further seed needs to be tried."""
+        return any(found.judgement.outcome in PREDICTED for found in self.findings)
+
+    def split(self, target: Survivors) -> tuple[Selection, Holdout]:
+        """Selection and hold-out of a tensor, made once."""
+        if target.tensor not in self.parts:
+            self.parts[target.tensor] = split(self.checkpoint, target)
+        return self.parts[target.tensor]
+
+
+def scan(
+    checkpoint: Checkpoint, options: ScanOptions, *, command: str, progress: Progress | None = None
+) -> Scan:
+    """Read a checkpoint's birthmark.
+
+    Args:
+        checkpoint: open; it stays open.
+        options: how far to go.
+        command: how the reading can be made again, for the reading itself.
+        progress: whom to tell.
+
+    Raises:
+        UnknownName: a tensor of the options is not in the checkpoint.
+        SelfTestFailed: this machine does not compute the known answers.
+        LedgerError: the ledger is damaged, or belongs to another search.
+    """
+    _check_names(checkpoint, options.tensors)
+    surveys = survey(checkpoint)
+    if options.tensors:
+        surveys = [each for each in surveys if each.tensor in options.tensors]
+    targets = best_targets(surveys)
+    read = [each.tensor for each in surveys if each.survivors is not None]
+    notes = [*checkpoint.notes, *_special_notes(surveys)]
+    if not targets:
+        reading = not_searched(checkpoint, _why_not(surveys), command=command, tensors_read=read, notes=notes)
+        return Scan(reading, (), stopped=False)
+    state = _State(checkpoint, declarations(checkpoint), progress, notes=notes)
+    refusals = _search(state, targets, options)
+    if not state.searches:
+        reading = not_searched(checkpoint, refusals[0], command=command, tensors_read=read, notes=notes)
+        return Scan(reading, (), stopped=state.stopped)
+    return _read(state, command, read)
+
+
+def _search(state: _State, targets: Sequence[Survivors], options: ScanOptions) -> list[str]:
+    """Search the targets; return the reasons of those that offered nothing to search."""
+    refusals: list[str] = []
+    wanted = options.search
+    in_full = list(targets) if options.tensors else [targets[0]]
+    if len(targets) > 1 and wanted.dictionary:
+        for target in targets[:MOST_TARGETS]:
+            _attempt(state, target, replace(wanted, seeds=(0, 0)), None, refusals)
+            if state.settled or state.stopped:
+                break
+        wanted = replace(wanted, dictionary=False)
+    if wanted.dictionary or wanted.seeds[0] < wanted.seeds[1]:
+        for number, target in enumerate(in_full):
+            if state.settled or state.stopped:
+                break
+            _attempt(state, target, wanted, _ledger(options, number), refusals)
+    if state.settled and not state.stopped:
+        _others(state, targets, options.search)
+    return refusals
+
+
+def _attempt(
+    state: _State, target: Survivors, wanted: Options, ledger: Ledger | None, refusals: list[str]
+) -> None:
+    """One search of one tensor, and the judgement of what it found."""
+    try:
+        selection, holdout = state.split(target)
+        outcome = search(selection, wanted, ledger=ledger, progress=state.progress)
+    except NothingToSearch as error:
+        refusals.append(str(error))
+        return
+    state.stopped = outcome.stopped
+    state.searches.append((target.tensor, outcome.searched))
+    _judge(state, target, selection, holdout, outcome)
+
+
+def _judge(
+    state: _State, target: Survivors, selection: Selection, holdout: Holdout, outcome: Outcome
+) -> None:
+    """Hold the candidates against the checkpoint."""
+    if not outcome.candidates:
+        return
+    judgements = judge(
+        state.checkpoint,
+        target,
+        selection,
+        holdout,
+        outcome.candidates,
+        trials=state.trials,
+        layouts=_compared(outcome.candidates),
+        declared=state.declared.scale,
+    )
+    state.judgements.append(judgements)
+
+
+def _compared(candidates: Sequence[Candidate]) -> tuple[int, ...]:
+    """The G's that a candidate is held against: the table's, and those that the search left open."""
+    left = {threads for candidate in candidates for threads in candidate.not_excluded}
+    return tuple(sorted(left.union(table_threads())))
+
+
+def _others(state: _State, targets: Sequence[Survivors], wanted: Options) -> None:
+    """Try the other tensors with the seed that is now known, at later offsets."""
+    found = next(each for each in state.findings if each.judgement.outcome in PREDICTED)
+    known = found.judgement
+    rest = [target for target in targets if target.tensor != known.case.tensor][:MOST_OTHERS]
+    for target in rest:
+        selection, holdout = state.split(target)
+        layouts = known.layouts.not_excluded if known.layouts else (known.fit.hypothesis.threads,)
+        outcome = search_offsets(selection, known.case.seed, layouts, wanted, progress=state.progress)
+        state.searches.append((target.tensor, outcome.searched))
+        if outcome.stopped:
+            state.stopped = True
+            return
+        _judge(state, target, selection, holdout, outcome)
+
+
+def _ledger(options: ScanOptions, number: int) -> Ledger | None:
+    """The ledger of the full search of one tensor; further tensors get further files beside the first."""
+    if options.ledger is None:
+        return None
+    path = options.ledger
+    if number:
+        path = path.with_name(f"{path.name}.{number + 1}")
+    return Ledger(path, resume=options.resume and path.exists())
+
+
+def _read(state: _State, command: str, read: list[str]) -> Scan:
+    """Everything that was found, as a reading."""
+    declared = None
+    if state.findings and state.declared.seed is not None and state.declared.source is not None:
+        agrees = any(each.judgement.case.seed == state.declared.seed for each in state.findings)
+        declared = DeclaredModel(seed=state.declared.seed, source=state.declared.source, agrees=agrees)
+    reading = assemble(
+        state.checkpoint,
+        state.judgements,
+        account(state.searches),
+        command=command,
+        tensors_read=read,
+        declared=declared,
+        notes=state.notes,
+    )
+    cases = tuple(each.judgement.case for each in state.findings)
+    return Scan(reading, cases, stopped=state.stopped)
+
+
+def _check_names(checkpoint: Checkpoint, names: Sequence[str]) -> None:
+    for name in names:
+        if name not in checkpoint.tensors:
+            raise UnknownName("tensor", name, checkpoint.tensors)
+
+
+def _special_notes(surveys: Sequence[TensorSurvey]) -> list[str]:
+    """Rows that hold no draw of their own, told once for each tensor and kind."""
+    notes = []
+    for each in surveys:
+        for kind, ids in each.special.items():
+            if len(ids):
+                listed = ", ".join(str(i) for i in ids[:6]) + (", ..." if len(ids) > 6 else "")
+                notes.append(f"{each.tensor}: {len(ids):,} {kind} rows, which are no survivors ({listed}).")
+        if each.sampled:
+            notes.append(f"{each.tensor}: only a sample of its rows was surveyed.")
+    return notes
+
+
+def _why_not(surveys: Sequence[TensorSurvey]) -> str:
+    """Why there is nothing to search, in one sentence."""
+    if not surveys:
+        return "Not searched: the checkpoint has no float tensors."
+    largest = max(surveys, key=lambda each: _size(each.shape))
+    more = f" (the largest of {len(surveys):,} float tensors)" if len(surveys) > 1 else ""
+    return f"Not searched: no survivors. {largest.tensor}{more}: {largest.reason}"
+
+
+def _size(shape: tuple[int, ...]) -> int:
+    total = 1
+    for extent in shape:
+        total *= extent
+    return total
