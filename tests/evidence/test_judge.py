@@ -10,7 +10,7 @@ import pytest
 
 from birthmark.checkpoints import open_checkpoint
 from birthmark.evidence.elements import units_of
-from birthmark.evidence.judge import Judgements, judge
+from birthmark.evidence.judge import Judgements, distinct, judge
 from birthmark.evidence.verdict import overall
 from birthmark.hypothesis import Draw, Hypothesis
 from birthmark.numerics.dtypes import round_to
@@ -157,6 +157,19 @@ def test_no_candidates_give_no_judgements(in_memory: Any) -> None:
     keep = np.arange(100, 2000, 50)
 
     assert _judge(in_memory, _trained(keep), keep, []).judged == ()
+
+
+def test_what_is_found_again_is_reported_once(in_memory: Any) -> None:
+    """Two searches that find the same origin give one finding, the later one; other origins stay."""
+    keep = np.arange(100, 2000, 50)
+    first = _judge(in_memory, _trained(keep), keep, [Found(TRUTH, 7)])
+    again = _judge(in_memory, _trained(keep), keep[:30], [Found(TRUTH, 7)])
+    wrong = _judge(in_memory, _trained(keep), keep, [Found(TRUTH, 8)])
+
+    kept = distinct([first, wrong, again])
+
+    assert [group.judged for group in kept] == [wrong.judged, again.judged]
+    assert distinct([]) == ()
 
 
 def test_shards_are_judged_one_by_one(in_memory: Any) -> None:

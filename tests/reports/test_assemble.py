@@ -198,23 +198,35 @@ def test_an_account_has_inclusive_seeds_and_stages_in_words() -> None:
     assert one.stages[1].endswith("every layout of at least 65,536 threads, 1 probe, 40 of 64 work units")
 
 
-def test_accounts_of_several_searches_claim_what_all_of_them_did() -> None:
-    """Trials and candidates add up; seeds, layouts and completeness are what every search has."""
-    other = replace(
+def test_a_quick_look_at_other_tensors_takes_nothing_from_the_main_search() -> None:
+    """Seeds and layouts are those of the widest search; trials and candidates are everyone's."""
+    quick = replace(
         SEARCHED, seeds=(0, 0), layouts=(270336,), complete=False, at_least=512, miss_chance=0.1, trials=5
     )
 
-    both = account([("w", SEARCHED), ("v", other)])
+    both = account([("v", quick), ("w", SEARCHED)])
 
-    assert both.seeds is None
-    assert both.layouts == [270336]
+    assert both.seeds == (0, 2**32 - 1)
+    assert both.layouts == [40960, 270336]
+    assert both.miss_chance == 1e-5
+    assert both.at_least is None
     assert both.trials == 10**11 + 5
     assert both.candidates_tested == 6
-    assert both.miss_chance == 0.1
-    assert both.at_least is None
     assert not both.complete
-    assert both.stages[0].startswith("w: ")
+    assert both.stages[0].startswith("v: ")
+    assert account([("v", quick)]).seeds is None
     assert account([]).seeds is None
+
+
+def test_searches_as_wide_claim_what_all_of_them_did() -> None:
+    """Two full searches have covered the layouts that both have covered."""
+    other = replace(SEARCHED, layouts=(270336,), miss_chance=0.1, at_least=512)
+
+    both = account([("w", replace(SEARCHED, at_least=1024)), ("v", other)])
+
+    assert both.layouts == [270336]
+    assert both.miss_chance == 0.1
+    assert both.at_least == 1024
 
 
 def test_two_searches_make_one_reading(tmp_path: Path) -> None:

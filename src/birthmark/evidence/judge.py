@@ -80,6 +80,28 @@ class Judgements:
         return tuple(one for one in self.judged if one.is_finding)
 
 
+def distinct(groups: Sequence[Judgements]) -> tuple[Judgements, ...]:
+    """Without what a later search of the same tensor found again: the later judgement stays.
+
+    Args:
+        groups: one for each search, in order.
+    """
+    seen: set[tuple[object, ...]] = set()
+    kept: list[Judgements] = []
+    for group in reversed(groups):
+        fresh = tuple(one for one in group.judged if _origin(one) not in seen)
+        seen.update(_origin(one) for one in group.judged)
+        if fresh:
+            kept.append(Judgements(fresh, group.notes))
+    return tuple(reversed(kept))
+
+
+def _origin(judged: Judged) -> tuple[object, ...]:
+    case = judged.judgement.case
+    hypothesis = judged.judgement.fit.hypothesis
+    return (case.tensor, case.rank, case.seed, hypothesis.threads, hypothesis.offset, hypothesis.sharding)
+
+
 def judge(
     checkpoint: Checkpoint,
     survivors: Survivors,

@@ -13,17 +13,22 @@ NOTHING_SEARCHED = SearchedModel(seeds=None, layouts=[], hypotheses=[], candidat
 def account(searches: Sequence[tuple[str, Searched]]) -> SearchedModel:
     """What all searches of a scan have searched together.
 
+    Seeds, layouts and the chance of a miss are those of the searches that went through the most seeds: a
+    quick look at other tensors takes nothing from them. Where several went as far, only what all of them covered
+    counts. Trials and candidates are those of all searches; the stages say which tensor they are about.
+
     Args:
-        searches: each with the name of its tensor. A layout counts as covered where every search covered it;
-            the range of seeds is the one they share; the chance of a miss is the largest.
+        searches: each with the name of its tensor.
     """
     if not searches:
         return NOTHING_SEARCHED
     each = [searched for _, searched in searches]
-    low, high = max(one.seeds[0] for one in each), min(one.seeds[1] for one in each)
-    layouts = set(each[0].layouts).intersection(*(one.layouts for one in each))
-    floors = [one.at_least for one in each if one.at_least is not None]
-    everywhere = len(floors) == len(each)
+    widest = max(_span(one) for one in each)
+    main = [one for one in each if _span(one) == widest]
+    low, high = max(one.seeds[0] for one in main), min(one.seeds[1] for one in main)
+    layouts = set(main[0].layouts).intersection(*(one.layouts for one in main))
+    floors = [one.at_least for one in main if one.at_least is not None]
+    everywhere = len(floors) == len(main)
     stages = [
         stage_text(stage) if len(searches) == 1 else f"{tensor}: {stage_text(stage)}"
         for tensor, one in searches
@@ -36,11 +41,16 @@ def account(searches: Sequence[tuple[str, Searched]]) -> SearchedModel:
         candidates_tested=sum(one.candidates_tested for one in each),
         complete=all(one.complete for one in each),
         trials=sum(one.trials for one in each),
-        miss_chance=max(one.miss_chance for one in each) if layouts else None,
+        miss_chance=max(one.miss_chance for one in main) if layouts else None,
         stages=stages,
         at_least=max(floors) if everywhere else None,
-        at_least_miss=max(one.at_least_miss for one in each) if everywhere else None,
+        at_least_miss=max(one.at_least_miss for one in main) if everywhere else None,
     )
+
+
+def _span(searched: Searched) -> int:
+    """How many seeds the exhaustive stages go through."""
+    return searched.seeds[1] - searched.seeds[0]
 
 
 def stage_text(stage: StageReport) -> str:
