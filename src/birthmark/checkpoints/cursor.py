@@ -11,8 +11,8 @@ from birthmark.errors import MalformedFile
 #: Bytes read ahead at a time.
 WINDOW: Final = 2**16
 
-#: Longest line of a text opcode.
-MAX_LINE: Final = 2**16
+#: Longest line of a text instruction: protocol 0 writes whole arrays as one.
+MAX_LINE: Final = 2**26
 
 
 class Cursor:
@@ -68,11 +68,12 @@ class Cursor:
     def line(self) -> bytes:
         """The bytes up to the next newline, without it."""
         end = self._window.find(b"\n", self._next)
-        if end < 0:
-            self._fill(0)
-            end = self._window.find(b"\n", 0, MAX_LINE)
-            if end < 0:
+        while end < 0:
+            seen = len(self._window) - self._next
+            if seen >= min(self.left, MAX_LINE):
                 raise MalformedFile(f"the pickle in {self.source.name} has a line without an end.")
+            self._fill(min(self.left, 2 * seen + 1))
+            end = self._window.find(b"\n", seen)
         found = self._window[self._next : end]
         self._next = end + 1
         return found

@@ -83,8 +83,9 @@ class ArrayRef(Buildable):
         )
         self.data = data
         bits = BITS.get(self.dtype)
+        if isinstance(data, list):
+            self.dtype = "object"
         if bits is None or isinstance(data, list):
-            self.dtype = self.dtype if bits is None else "object"
             return
         needed = math.prod(self.shape) * bits // 8
         given = data.size if isinstance(data, Span) else len(data)

@@ -94,7 +94,7 @@ def _is_text(head: bytes) -> bool:
         text = head.decode("utf-8")
     except UnicodeDecodeError as error:
         # A character cut at the end of the looked-at bytes is no fault.
-        if error.start < len(head) - 3:
+        if len(head) < HEAD or error.start < HEAD - 3:
             return False
         text = head[: error.start].decode("utf-8")
     return all(character.isprintable() or character in "\t\n\r\f" for character in text)
