@@ -159,6 +159,35 @@ def test_no_candidates_give_no_judgements(in_memory: Any) -> None:
     assert _judge(in_memory, _trained(keep), keep, []).judged == ()
 
 
+def test_a_vector_is_one_row(in_memory: Any) -> None:
+    """A bias is split by its elements, and is one survivor; below one wave it carries no layout."""
+    truth = Hypothesis(Draw("normal", (0.0, 1.0), (300,)), 40960, offset=8)
+    values = truth.tensor(3).astype(np.float64)
+    every = np.arange(300)
+    away = held_out("w", every)
+    zeros = np.zeros(300, np.int64)
+    one_row = np.zeros(1, np.int64)
+    selection = Selection(
+        "w", (300,), "float32", "row", "normal", 1.0, 0.05,
+        every[~away], values[~away], zeros[~away], np.ones(int((~away).sum())),
+    )  # fmt: skip
+
+    found = judge(
+        in_memory("w", values, "float32"),
+        Survivors("w", (300,), "float32", "row", one_row, np.ones(1), "normal", 1.0, 0.05),
+        selection,
+        Holdout("w", "row", every[away], zeros[away]),
+        [Found(truth, 3)],
+        trials=51_000,
+    )
+
+    (one,) = found.findings
+    assert one.judgement.outcome == "seed-only"
+    assert one.judgement.exact.equal == 300
+    assert one.census is not None
+    assert one.census.ids.tolist() == [0]
+
+
 def test_what_is_found_again_is_reported_once(in_memory: Any) -> None:
     """Two searches that find the same origin give one finding, the later one; other origins stay."""
     keep = np.arange(100, 2000, 50)

@@ -61,7 +61,13 @@ def test_the_keys_are_those_of_schema_1(make_reading: Any) -> None:
     assert set(finding["layout"]) == {"threads", "not_excluded", "devices"}
     assert set(finding["selection"]) == {"n", "r", "sigma", "log10_p_local", "log10_p_global"}
     assert set(finding["controls"]) == {"seed_plus_one", "next_layout", "decoys"}
-    assert set(finding["sampler"]) == {"distribution", "parameters", "dtype", "version"}
+    assert set(finding["sampler"]) == {
+        "distribution",
+        "parameters",
+        "dtype",
+        "version",
+        "dtypes_not_excluded",
+    }
     assert set(document["checkpoint"]) == {"source", "revision", "files", "bytes_read", "tensors_read"}
     assert set(document["searched"]) >= {"seeds", "layouts", "hypotheses", "candidates_tested", "complete"}
 

@@ -14,7 +14,7 @@ def account(searches: Sequence[tuple[str, Searched]]) -> SearchedModel:
     """What all searches of a scan have searched together.
 
     Seeds, layouts and the chance of a miss are those of the searches that went through the most seeds: a
-    quick look at other tensors takes nothing from them. Where several went as far, only what all of them covered
+    quick look at other tensors takes nothing from them. Where several went as far, only what all covered
     counts. Trials and candidates are those of all searches; the stages say which tensor they are about.
 
     Args:

@@ -70,6 +70,7 @@ def finding(judged: Judged, declared: DeclaredModel | None = None) -> Finding:
             parameters=list(draw.parameters),
             dtype=draw.dtype,
             version=draw.version if draw.distribution == "uniform" else None,
+            dtypes_not_excluded=list(fit.same_dtypes) if exact else [],
         ),
         layout=_layout(judgement, devices),
         selection=score_model(judgement.selection),

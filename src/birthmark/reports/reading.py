@@ -88,12 +88,13 @@ class SolveModel(_Part):
 
 
 class SamplerModel(_Part):
-    """The draw: distribution and parameters, dtype at draw time, version of the rule."""
+    """The draw: distribution, parameters, dtype at draw time (and others that do as well), version rule."""
 
     distribution: str
     parameters: list[float]
     dtype: str
     version: str | None
+    dtypes_not_excluded: list[str] = []
 
 
 class DeviceModel(_Part):

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from birthmark.reports import wording
 from birthmark.reports.outcomes import headline, propositions
-from birthmark.reports.reading import Finding, Reading, SearchedModel
+from birthmark.reports.reading import Finding, Reading
 
 #: Findings that are shown in full; the others get a line each.
 IN_FULL = 4
@@ -42,7 +42,7 @@ def render(reading: Reading, console: Console) -> None:
     _list(console, "What this does not show", reading.limits)
     if reading.verdict != "not-searched":
         _heading(console, "What was searched")
-        _searched(reading.searched, console)
+        _searched(reading, console)
     _list(console, "Notes", notes)
     _heading(console, "Run it again")
     console.print(Padding(Text(wording.safe(reading.command)), (0, 0, 0, 2)))
@@ -106,9 +106,8 @@ def _facts(finding: Finding) -> list[tuple[str, str]]:
         facts.append(
             ("Arithmetic", finding.arithmetic + (f" (not excluded: {', '.join(others)})" if others else ""))
         )
-    facts.append(
-        ("Draw", f"{wording.draw_call(finding)} in {finding.sampler.dtype}, offset {finding.offset}")
-    )
+    dtypes = " or ".join([finding.sampler.dtype, *finding.sampler.dtypes_not_excluded])
+    facts.append(("Draw", f"{wording.draw_call(finding)} in {dtypes}, offset {finding.offset}"))
     survivors = wording.units(finding.survivors.count, finding.survivors.axis)
     if finding.survivors.ids:
         survivors += f": {wording.ids(finding.survivors.ids)}"
@@ -183,7 +182,8 @@ def _decoys(finding: Finding, console: Console) -> None:
         _row(console, "", f"{decoys.edges[0]:+.0f} |{bars}| {decoys.edges[-1]:+.0f} sigma")
 
 
-def _searched(searched: SearchedModel, console: Console) -> None:
+def _searched(reading: Reading, console: Console) -> None:
+    searched = reading.searched
     if searched.seeds is not None:
         low, high = searched.seeds
         _row(console, "Seeds", f"{low:,} to {high:,}")
@@ -197,14 +197,12 @@ def _searched(searched: SearchedModel, console: Console) -> None:
         _row(console, "Hypotheses" if number == 0 else "", hypothesis)
     for number, stage in enumerate(searched.stages):
         _row(console, "Stages" if number == 0 else "", stage)
-    _row(
-        console,
-        "Candidates",
-        f"{searched.candidates_tested:,} seeds passed their probes and were tested in full",
-    )
+    tested = f"{searched.candidates_tested:,} seed{'' if searched.candidates_tested == 1 else 's'}"
+    _row(console, "Candidates", f"{tested} passed the probes and went on to a full test")
     if searched.trials:
         _row(console, "Trials", f"{searched.trials:,}")
-    _row(console, "Complete", "yes, all that was planned" if searched.complete else "no: it ended early")
+    early = "no: it ended with the answer above" if reading.findings else "no: it ended early"
+    _row(console, "Complete", "yes, all that was planned" if searched.complete else early)
     if searched.miss_chance is not None:
         _row(
             console,
