@@ -16,7 +16,7 @@ from birthmark.checkpoints.interface import Checkpoint
 from birthmark.devices.catalogue import table_threads
 from birthmark.errors import NothingToSearch, UnknownName
 from birthmark.evidence.case import Case
-from birthmark.evidence.judge import Judged, Judgements, judge
+from birthmark.evidence.judge import Judged, Judgements, distinct, judge
 from birthmark.reports.account import account
 from birthmark.reports.assemble import assemble, not_searched
 from birthmark.reports.reading import DeclaredModel, Reading
@@ -89,7 +89,7 @@ class _State:
     @property
     def findings(self) -> list[Judged]:
         """What is to be reported so far."""
-        return [found for group in self.judgements for found in group.findings]
+        return [found for group in distinct(self.judgements) for found in group.findings]
 
     @property
     def settled(self) -> bool:
@@ -232,7 +232,7 @@ def _read(state: _State, command: str, read: list[str]) -> Scan:
         declared = DeclaredModel(seed=state.declared.seed, source=state.declared.source, agrees=agrees)
     reading = assemble(
         state.checkpoint,
-        state.judgements,
+        distinct(state.judgements),
         account(state.searches),
         command=command,
         tensors_read=read,

@@ -149,7 +149,7 @@ def verify(
     pack: Annotated[Path, typer.Argument(metavar="PACK", help="An evidence pack (.bmk).")],
     checkpoint: Annotated[
         str | None,
-        typer.Option(metavar="MODEL", help="Also compare the pack's rows with the published checkpoint."),
+        typer.Option("--against", metavar="MODEL", help="Also compare the pack's rows with the published checkpoint."),
     ] = None,
     json: Json = False,
 ) -> None:
