@@ -1,0 +1,109 @@
+"""`birthmark inspect`: tensors, dtypes and survivors; no search."""
+
+from __future__ import annotations
+
+import json as json_module
+
+import numpy as np
+import typer
+
+from birthmark.checkpoints import open_checkpoint
+from birthmark.checkpoints.interface import Checkpoint, TensorInfo
+from birthmark.survivors.survey import survey
+from birthmark.survivors.survivor import Survivors, TensorSurvey
+
+#: Survivors are counted from this probability on, as the search does.
+LIKELY = 0.5
+#: So many ids are listed on the terminal.
+LISTED = 12
+
+
+def run(model: str, *, json: bool) -> None:
+    """Survey the checkpoint and print what was seen."""
+    with open_checkpoint(model) as checkpoint:
+        surveys = {each.tensor: each for each in survey(checkpoint)}
+        if json:
+            typer.echo(json_module.dumps(_document(checkpoint, surveys), indent=2, allow_nan=False))
+        else:
+            _print(checkpoint, surveys)
+
+
+def _print(checkpoint: Checkpoint, surveys: dict[str, TensorSurvey]) -> None:
+    total = sum(file.size for file in checkpoint.files)
+    typer.echo(
+        f"{checkpoint.source}: {len(checkpoint.tensors):,} tensors in {len(checkpoint.files):,} "
+        f"file{'s' if len(checkpoint.files) != 1 else ''}, {total:,} bytes\n"
+    )
+    width = max((len(name) for name in checkpoint.tensors), default=0)
+    for info in checkpoint.tensors.values():
+        shape = "x".join(map(str, info.shape)) or "scalar"
+        typer.echo(f"{info.name:<{width}}  {info.dtype:<9} {shape:>14}  {_seen(info, surveys.get(info.name))}")
+    for note in checkpoint.notes:
+        typer.echo(f"\nNote: {note}")
+
+
+def _seen(info: TensorInfo, found: TensorSurvey | None) -> str:
+    """One line about a tensor."""
+    if found is None:
+        return "no float tensor" if not info.is_float else "not surveyed"
+    special = [f"{len(ids):,} {kind}" for kind, ids in found.special.items() if len(ids)]
+    aside = f" (besides: {', '.join(special)})" if special else ""
+    if found.survivors is None:
+        return f"none: {found.reason}{aside}"
+    return f"{_survivors(found.survivors)}{aside}{', from a sample of rows' if found.sampled else ''}"
+
+
+def _survivors(found: Survivors) -> str:
+    ids = found.likely(LIKELY)
+    what = "std" if found.distribution == "normal" else "bound"
+    if found.axis == "tensor":
+        return f"SURVIVORS: the whole tensor, {found.distribution}, {what} {found.scale:.4g}"
+    listed = ", ".join(str(i) for i in ids[:LISTED]) + (", ..." if len(ids) > LISTED else "")
+    plural = "s" if len(ids) != 1 else ""
+    return f"SURVIVORS: {len(ids):,} {found.axis}{plural}, {found.distribution}, {what} {found.scale:.4g}: {listed}"
+
+
+def _document(checkpoint: Checkpoint, surveys: dict[str, TensorSurvey]) -> dict[str, object]:
+    tensors = []
+    for info in checkpoint.tensors.values():
+        found = surveys.get(info.name)
+        tensors.append(
+            {
+                "name": info.name,
+                "dtype": info.dtype,
+                "shape": list(info.shape),
+                "file": info.file,
+                "survivors": _record(found.survivors) if found and found.survivors else None,
+                "special": {kind: ids.tolist() for kind, ids in found.special.items()} if found else {},
+                "sampled": found.sampled if found else False,
+                "reason": _reason(info, found),
+            }
+        )
+    files = [{"name": file.name, "size": file.size} for file in checkpoint.files]
+    return {
+        "schema": "birthmark.inspection/1",
+        "source": checkpoint.source,
+        "files": files,
+        "tensors": tensors,
+        "bytes_read": checkpoint.bytes_read,
+        "notes": list(checkpoint.notes),
+    }
+
+
+def _reason(info: TensorInfo, found: TensorSurvey | None) -> str | None:
+    if found is None:
+        return "no float tensor" if not info.is_float else "not surveyed"
+    return found.reason
+
+
+def _record(found: Survivors) -> dict[str, object]:
+    likely = found.probability >= LIKELY
+    return {
+        "axis": found.axis,
+        "distribution": found.distribution,
+        "scale": found.scale,
+        "scale_error": found.scale_error,
+        "count": int(likely.sum()),
+        "ids": found.ids[likely].tolist(),
+        "probability": np.round(found.probability[likely], 4).tolist(),
+    }
