@@ -111,10 +111,11 @@ PLAIN = written({"a": b"hello", "b": b"world!"})
     [
         (PLAIN[:-30], "cut short"),
         (PLAIN[:40], "cut short"),
-        (PLAIN + b"more", "cut short|goes on behind"),
+        (PLAIN[-22:-5], "cut short"),
+        (b"PK", "cut short"),
+        (PLAIN + b"more", "or longer"),
         (b"junk" + PLAIN, "not where the archive says"),
         (patched(PLAIN, b"PK\x05\x06", 12, struct.pack("<L", 2**31)), "not where the archive says"),
-        (patched(PLAIN, b"PK\x05\x06", 4, b"\x01\x00"), "several parts"),
         (patched(PLAIN, b"PK\x01\x02", 0, b"XX"), "directory of the zip archive it is damaged"),
         (patched(PLAIN, b"PK\x01\x02", 28, b"\xff\xff"), "directory of the zip archive it is damaged"),
         (patched(PLAIN, b"PK\x01\x02", 24, b"\xff\xff\xff\xff"), "lacks its 64-bit sizes"),
@@ -146,6 +147,19 @@ def test_a_member_that_lies_is_refused(
 
     with pytest.raises(error, match=reason):
         archive.open("b")
+
+
+def test_archives_in_several_parts_are_refused() -> None:
+    """One part of several does not hold the others' members."""
+    with pytest.raises(UnsupportedFormat, match="several parts"):
+        opened(patched(PLAIN, b"PK\x05\x06", 4, b"\x01\x00"))
+
+
+def test_an_archive_is_not_ended_by_its_comment() -> None:
+    """A comment that holds the mark of the end, or a whole end, does not mislead."""
+    for comment in (b"PK\x05\x06", b"x" * 5 + PLAIN[-22:] + b"y"):
+        archive = opened(written({"a": b"hello"}, comment=comment))
+        assert archive.open("a").read(0, 5).tobytes() == b"hello"
 
 
 def test_other_compressions_are_refused_by_number() -> None:

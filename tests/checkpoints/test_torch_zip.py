@@ -185,6 +185,18 @@ def test_negated_and_conjugated_views_are_left_out_aloud() -> None:
     assert "left out: 'imaginary' (it is a negated or conjugated view)" in checkpoint.notes[0]
 
 
+def test_sparse_and_quantised_tensors_do_not_pass_for_plain_ones() -> None:
+    """The values of a sparse tensor are listed by themselves, a quantised tensor only in the notes."""
+    sparse = torch.sparse_coo_tensor([[0, 1]], [3.0, 4.0], (5,), check_invariants=True)
+    with pytest.warns(UserWarning, match="quantized"):
+        quantised = torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.qint8)
+    checkpoint = opened(saved({"s": sparse, "q": quantised, "plain": torch.ones(2)}))
+
+    assert [name for name, info in checkpoint.tensors.items() if info.is_float] == ["s.1.1", "plain"]
+    assert "torch._utils._rebuild_sparse_tensor" in checkpoint.notes[0]
+    assert "torch._utils._rebuild_qtensor" in checkpoint.notes[0]
+
+
 def test_numpy_arrays_inside_are_tensors_too() -> None:
     """Arrays beside tensors are found, large and small."""
     large = np.random.default_rng(0).normal(size=(50, 60))

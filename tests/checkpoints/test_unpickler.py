@@ -240,6 +240,12 @@ def test_escapes_of_python_2_strings_are_understood(run: Any) -> None:
     assert run(rb"S'a\x41\101\n\t\\\'\"\q'" + b"\n.").root == b"aAA\n\t\\'\"q"
 
 
+def test_plain_classes_of_python_are_not_worth_a_note(run: Any) -> None:
+    """Complex numbers, ranges and slices are placeholders that nobody needs to hear of."""
+    for value in (1 + 2j, range(3), slice(1, 2)):
+        assert dict(run(pickle.dumps(value, 2)).met) == {}
+
+
 def test_names_in_the_old_instructions_are_placeholders_too(run: Any) -> None:
     """INST and OBJ make placeholders as REDUCE and NEWOBJ do."""
     for raw in (b"(I1\nimod\nname\n.", b"(cmod\nname\nI1\no."):

@@ -17,8 +17,8 @@ from birthmark.checkpoints.sources import ByteSource, MemoryBytes, Slice
 from birthmark.checkpoints.strict_json import shown
 from birthmark.errors import MalformedFile, UnsupportedFormat
 
-#: Longest central directory, in bytes (half a million members).
-MAX_DIRECTORY: Final = 64 * 2**20
+#: Longest central directory, in bytes (about 150,000 storages).
+MAX_DIRECTORY: Final = 16 * 2**20
 
 #: Most bytes that the compressed members of one archive may inflate to.
 MAX_INFLATED: Final = 256 * 2**20
@@ -113,19 +113,11 @@ class Archive:
     def _find_directory(self) -> tuple[int, int, int]:
         """(start, size, end of all members) of the central directory."""
         source, name = self.source, self.source.name
-        # Almost no archive has a comment; only where the record is not at the very end, look for it.
-        tail_start = max(0, source.size - _END.size)
-        tail = source.read(tail_start, source.size).tobytes()
-        if not tail.startswith(_END_MARK):
-            tail_start = max(0, source.size - _END.size - 0xFFFF)
-            tail = source.read(tail_start, source.size).tobytes()
-        place = tail.rfind(_END_MARK)
-        if place < 0 or len(tail) - place < _END.size:
-            raise MalformedFile(f"{name} begins like a zip archive but has no end of one: is it cut short?")
-        _, disk, first_disk, _, _, size, start, comment = _END.unpack_from(tail, place)
-        end = tail_start + place
-        if end + _END.size + comment != source.size or disk != first_disk:
-            raise MalformedFile(f"{name} goes on behind the end of its zip archive, or has several parts.")
+        end = self._find_end()
+        closing = source.read(end, end + _END.size).tobytes()
+        _, disk, first_disk, _, _, size, start, _ = _END.unpack(closing)
+        if disk != first_disk:
+            raise UnsupportedFormat(f"{name} is one of several parts of a zip archive.")
         locator = end - _END64_LOCATOR.size
         if locator >= 0:
             raw = source.read(locator, end).tobytes()
@@ -144,6 +136,22 @@ class Archive:
                 f"the directory of {name} has {size:,} bytes; the limit is {MAX_DIRECTORY:,}."
             )
         return start, size, start
+
+    def _find_end(self) -> int:
+        """Where the record at the end of the archive starts; only its comment may follow it."""
+        source = self.source
+        # Almost no archive has a comment; only where the record is not at the very end, look for it.
+        for reach in (0, 0xFFFF):
+            tail_start = max(0, source.size - _END.size - reach)
+            tail = source.read(tail_start, source.size).tobytes()
+            place = tail.rfind(_END_MARK, 0, max(0, len(tail) - _END.size + len(_END_MARK)))
+            while place >= 0:
+                if place + _END.size + _END.unpack_from(tail, place)[7] == len(tail):
+                    return tail_start + place
+                place = tail.rfind(_END_MARK, 0, place + len(_END_MARK) - 1)
+        raise MalformedFile(
+            f"{source.name} begins like a zip archive but does not end like one: is it cut short, or longer?"
+        )
 
     def _entry(self, raw: bytes, position: int) -> tuple[Member, int]:
         """One entry of the central directory, and the position behind it."""

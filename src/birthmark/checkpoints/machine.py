@@ -107,7 +107,7 @@ class Machine:
     def placeholder(self, kind: Global, parts: tuple[object, ...]) -> Instance:
         """An inert object of an unknown class."""
         self.charge(len(parts) + CONTAINER)
-        if kind is not COMPUTED:
+        if kind is not COMPUTED and RENAMED.get(kind.module, kind.module) != "builtins":
             self.met[kind.path] = self.met.get(kind.path, 0) + 1
         return Instance(kind, parts)
 

@@ -43,6 +43,7 @@ ALLOWED: Final = frozenset(
         "torch.jit._pickle.build_boollist",
         "torch.jit._pickle.build_tensor_from_id",
         "torch.jit._pickle.restore_type_tag",
+        "torch.serialization._get_layout",
     }
 )
 
