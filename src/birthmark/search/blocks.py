@@ -1,7 +1,8 @@
 """The Philox blocks that a set of probes asks for, each with the predictions that it answers for.
 
 A probe lies in one block under every layout that agrees on it; such predictions share one scan. The second
-test goes through them group by group (one sharding each); witnesses on which a group agrees come first.
+test goes through them group by group, one sharding each; where all groups agree on enough witnesses, one
+sieve serves them all.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from birthmark.search.confirm import Groups
+from birthmark.search.confirm import Group
 from birthmark.search.elements import Elements
 from birthmark.search.places import unpack
+from birthmark.search.sieve import LEAST, MOST
 from birthmark.search.space import Prediction
-from birthmark.search.windows import probe
+from birthmark.search.windows import Test, words_test
 from birthmark.survivors.survivor import Distribution
 
 #: Witnesses of the probe's own unit that are asked before all others: if the probe holds, they do.
@@ -31,35 +33,33 @@ class Block:
         element: the probe's column among the elements of the stage.
         rank: the process that draws it; the key is the seed of rank 0 plus this.
         counter, thread: the block.
-        pair: which two of its words are tested.
-        windows: uint64[4], see `search.kernel`.
-        share: the share of seeds that pass.
+        test: what its words must be.
         packed: the packed place of the probe.
-        groups: the predictions that place the probe here.
+        groups: the predictions that place the probe here, one group a sharding.
+        sieve: int64, witnesses on which all groups agree, for one sieve; none where they are too few.
     """
 
     element: int
     rank: int
     counter: int
     thread: int
-    pair: int
-    windows: NDArray[np.uint64]
-    share: float
+    test: Test
     packed: int
-    groups: Groups
+    groups: tuple[Group, ...]
+    sieve: NDArray[np.int64]
 
     @property
-    def members(self) -> int:
-        """How many predictions this block answers for."""
-        return len(self.groups.members)
+    def members(self) -> list[int]:
+        """The predictions that this block answers for."""
+        return [member for group in self.groups for member in group.members.tolist()]
 
 
 def shares(candidates: Elements, distribution: Distribution, *, double: bool) -> NDArray[np.float64]:
-    """The share of seeds that pass each element's test, whatever its lane; 2 where it has no test."""
+    """The share of seeds that pass each element's windows, whatever its lane; 2 where it has no test."""
     found = np.empty(len(candidates))
     for e in range(len(candidates)):
-        test = probe(distribution, float(candidates.low[e]), float(candidates.high[e]), 0, double=double)
-        found[e] = 2.0 if test is None else test[2]
+        test = words_test(distribution, float(candidates.low[e]), float(candidates.high[e]), 0, double=double)
+        found[e] = 2.0 if test is None else test.share
     return found
 
 
@@ -69,6 +69,7 @@ def blocks_of(
     witness_columns: NDArray[np.int64],
     predictions: Sequence[Prediction],
     places: NDArray[np.uint64],
+    sharp: NDArray[np.bool_],
     distribution: Distribution,
     *,
     double: bool,
@@ -81,6 +82,7 @@ def blocks_of(
         witness_columns: the columns of witnesses, in the order in which they are asked.
         predictions: the rows of `places`.
         places: packed places of the elements under them.
+        sharp: bool[elements], which of them a sieve may ask.
         distribution: the distribution of the values.
         double: whether the draw is in double precision.
     """
@@ -91,14 +93,16 @@ def blocks_of(
         members = np.flatnonzero(column == np.uint64(packed))
         rank, call, thread, lane = unpack(packed)
         low, high = float(elements.low[element]), float(elements.high[element])
-        test = probe(distribution, low, high, lane, double=double)
+        test = words_test(distribution, low, high, lane, double=double)
         if test is None:
             continue
-        pair, windows, share = test
         counter = predictions[int(members[0])].hypothesis.offset // 4 + call
-        groups = _groups(members, predictions, places, order)
-        found.append(Block(element, rank, counter, thread, pair, windows, share, packed, groups))
-    return tuple(sorted(found, key=lambda block: (-block.members, block.packed)))
+        agreed = (places[members] == places[members[0]]).all(axis=0)
+        sieve = _asked(order, agreed & sharp)
+        # A sieve of the whole block makes those of its groups needless.
+        groups = _groups(members, predictions, places, order, sharp & (len(sieve) == 0))
+        found.append(Block(element, rank, counter, thread, test, packed, groups, sieve))
+    return tuple(sorted(found, key=lambda block: (-len(block.members), block.packed)))
 
 
 def _order(element: int, elements: Elements, witness_columns: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -113,14 +117,20 @@ def _groups(
     predictions: Sequence[Prediction],
     places: NDArray[np.uint64],
     order: NDArray[np.int64],
-) -> Groups:
+    sharp: NDArray[np.bool_],
+) -> tuple[Group, ...]:
     kinds: dict[tuple[int, str], list[int]] = {}
     for member in members.tolist():
         hypothesis = predictions[member].hypothesis
         kinds.setdefault((hypothesis.sharding.ways, hypothesis.draw.dtype), []).append(member)
-    common = np.empty((len(kinds), places.shape[1]), np.bool_)
-    for group, rows in enumerate(kinds.values()):
-        common[group] = (places[rows] == places[rows[0]]).all(axis=0)
-    ordered = [member for rows in kinds.values() for member in rows]
-    ends = np.cumsum([len(rows) for rows in kinds.values()])
-    return Groups(order, np.array(ordered, np.int64), ends.astype(np.int64), common)
+    found = []
+    for rows in kinds.values():
+        common = (places[rows] == places[rows[0]]).all(axis=0)
+        found.append(Group(order, np.array(rows, np.int64), common, _asked(order, common & sharp)))
+    return tuple(found)
+
+
+def _asked(order: NDArray[np.int64], fit: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The first witnesses of those that fit, or none where they are too few for a sieve."""
+    asked: NDArray[np.int64] = order[fit[order]][:MOST]
+    return asked if len(asked) >= LEAST else asked[:0]

@@ -1,14 +1,8 @@
 """The second test: a seed that passed a probe must predict other elements too, one after another.
 
-Each witness either holds its standard value's interval or not. A true seed hits with probability HELD at the
-least, even if a third of the units are impostors; a false one as often as chance says. The test is Wald's
-sequential one (A. Wald, "Sequential tests of statistical hypotheses", 1945): the log-likelihood ratio of
-the two grows or shrinks with every witness, and the test ends when it leaves [REJECT, ACCEPT]. A true seed
-is lost with probability below exp(REJECT), a false one kept with probability below exp(-ACCEPT).
-
-Witnesses on which all predictions of a block agree come first, so that the predictions are hardly ever gone
-through one by one. Values are computed in double precision with the sines of the C library: windows allow for
-the difference.
+Hits go through the sieve first, which asks by words alone; what it keeps is asked exactly, in double
+precision with the sines of the C library (intervals allow for the difference). Witnesses on which all
+predictions of a block agree come first, so that the predictions are hardly ever gone through one by one.
 """
 
 from __future__ import annotations
@@ -23,17 +17,10 @@ from birthmark.generators.philox import block
 from birthmark.numerics.compiled import kernel
 from birthmark.search.elements import Elements
 from birthmark.search.places import call_of, lane_of, rank_of, thread_of
+from birthmark.search.sequential import ACCEPT, HELD, LEAST_CHANCE, REJECT, UNDECIDED
+from birthmark.search.sieve import Sieve, sift
 from birthmark.search.windows import radius_limit
 from birthmark.survivors.survivor import Distribution
-
-#: The least share of witnesses that a true seed predicts.
-HELD = 0.6
-#: Natural logarithms: a true seed is lost once in 36,000, a false one kept once in 7e10.
-REJECT, ACCEPT = -10.5, 25.0
-#: Where the witnesses run out undecided, this much is enough.
-UNDECIDED = 14.0
-#: One witness alone never counts for more than a chance of 1 in 1,000.
-_LEAST_CHANCE = 1e-3
 
 NORMAL, UNIFORM, NORMAL_DOUBLE, UNIFORM_DOUBLE = range(4)
 
@@ -71,7 +58,7 @@ def prepare(elements: Elements, kind: int) -> Witnesses:
     """Turn elements into witnesses."""
     size = np.maximum(np.maximum(elements.low, -elements.high), 0.0)
     most = np.array([radius_limit(each) if each > 0 else 2**32 - 1 for each in size.tolist()], np.uint64)
-    chance = np.clip(elements.chance, _LEAST_CHANCE, 0.5)
+    chance = np.clip(elements.chance, LEAST_CHANCE, 0.5)
     return Witnesses(
         kind, elements.low, elements.high, most, np.log(HELD / chance), np.log((1 - HELD) / (1 - chance))
     )
@@ -138,11 +125,10 @@ def _holds(
 
 @kernel()
 def _confirm(
-    keys: NDArray[np.uint64],
+    seeds: NDArray[np.uint64],
     probe: int,
     order: NDArray[np.int64],
     members: NDArray[np.int64],
-    ends: NDArray[np.int64],
     common: NDArray[np.bool_],
     base: np.uint64,
     places: NDArray[np.uint64],
@@ -152,100 +138,97 @@ def _confirm(
     most: NDArray[np.uint64],
     gain: NDArray[np.float64],
     loss: NDArray[np.float64],
-    seeds: NDArray[np.uint64],
+    true: NDArray[np.uint64],
     which: NDArray[np.int64],
-    held: NDArray[np.int64],
 ) -> int:
     found = 0
-    # All members place the probe alike, so the seed of rank 0 is the same for all.
+    # All members place the probe alike.
     place = places[members[0], probe]
-    for key in keys:
-        seed = key - rank_of(place)
+    for seed in seeds:
         # The probe's own interval is narrower than its windows.
         if not _holds(seed, base, place, kind, low[probe], high[probe], most[probe]):
             continue
-        held[0] += 1
-        start = 0
-        for group in range(ends.shape[0]):
-            end = ends[group]
-            ratio = 0.0
-            # First the witnesses that all members place alike, then, for each member, the others.
-            for member in range(start - 1, end):
-                shared = member < start
-                if not shared and (ratio < REJECT or (ratio > ACCEPT and member > start)):
+        ratio = 0.0
+        # First the witnesses that all members place alike, then, for each member, the others.
+        for member in range(-1, members.shape[0]):
+            shared = member < 0
+            if not shared and (ratio < REJECT or (ratio > ACCEPT and member > 0)):
+                break
+            row = members[max(member, 0)]
+            own = ratio
+            for e in order:
+                if own < REJECT or own > ACCEPT:
                     break
-                row = members[start] if shared else members[member]
-                own = ratio
-                for e in order:
-                    if own < REJECT or own > ACCEPT:
-                        break
-                    if common[group, e] != shared:
-                        continue
-                    if _holds(seed, base, places[row, e], kind, low[e], high[e], most[e]):
-                        own += gain[e]
-                    else:
-                        own += loss[e]
-                if shared:
-                    ratio = own
-                elif own >= UNDECIDED:
-                    if found == seeds.shape[0]:
-                        return -1
-                    seeds[found] = seed
-                    which[found] = row
-                    found += 1
-            start = end
+                if common[e] != shared:
+                    continue
+                if _holds(seed, base, places[row, e], kind, low[e], high[e], most[e]):
+                    own += gain[e]
+                else:
+                    own += loss[e]
+            if shared:
+                ratio = own
+            elif own >= UNDECIDED:
+                if found == true.shape[0]:
+                    return -1
+                true[found] = seed
+                which[found] = row
+                found += 1
     return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Groups:
-    """The predictions that share a probe's block, by how the witnesses lie under them.
+class Group:
+    """Predictions of one sharding that share a probe's block.
 
     Attributes:
         order: int64, the witnesses in the order in which they are asked.
-        members: int64, predictions, group by group.
-        ends: int64, where each group ends in `members`.
-        common: bool[groups, witnesses], whether all members of a group locate a witness alike.
+        members: int64, the predictions.
+        common: bool[elements], whether all members place a witness alike.
+        sieve: int64, the witnesses that the sieve asks; none where too few are common.
     """
 
     order: NDArray[np.int64]
     members: NDArray[np.int64]
-    ends: NDArray[np.int64]
     common: NDArray[np.bool_]
+    sieve: NDArray[np.int64]
 
 
 def confirm(
-    keys: NDArray[np.uint64],
+    seeds: NDArray[np.uint64],
     probe: int,
-    groups: Groups,
+    group: Group,
     base: int,
     places: NDArray[np.uint64],
     witnesses: Witnesses,
-) -> tuple[list[tuple[int, int]], int]:
+    sieve: Sieve,
+) -> list[tuple[int, int]]:
     """Test seeds that passed a probe.
 
     Args:
-        keys: 64-bit keys of the generator that drew the probe: the seed of rank 0 plus the shard's rank.
+        seeds: seeds of rank 0.
         probe: the probe's column in `places` and `witnesses`.
-        groups: the predictions that locate the probe in the scanned block.
+        group: predictions that place the probe in the scanned block.
         base: the generator's offset at the draw's start, in calls.
         places: packed places of all elements (columns) under all predictions (rows).
         witnesses: what the elements' standard values can be.
+        sieve: what their words can be.
 
     Returns:
-        (seed of rank 0, prediction) of all that convinced, in the order of the keys, and how many keys hold
-        the probe's own interval. Of predictions that the witnesses do not tell apart only the first is named.
+        (seed, prediction) of all that convinced, in the order of the seeds. Of predictions that the witnesses
+        do not tell apart only the first is named.
     """
-    room = 256 + len(groups.members)
-    seeds, which = np.empty(room, np.uint64), np.empty(room, np.int64)
-    held = np.zeros(1, np.int64)
+    if len(group.sieve):
+        seeds = sift(seeds.copy(), group.sieve, base, places[group.members[0]], sieve)
+    if len(seeds) == 0:
+        return []
+    room = 256 + len(group.members)
+    true, which = np.empty(room, np.uint64), np.empty(room, np.int64)
     found = _confirm(
-        keys,
+        seeds,
         probe,
-        groups.order,
-        groups.members,
-        groups.ends,
-        groups.common,
+        group.order,
+        group.members,
+        group.common,
         np.uint64(base),
         places,
         witnesses.kind,
@@ -254,15 +237,16 @@ def confirm(
         witnesses.most,
         witnesses.gain,
         witnesses.loss,
-        seeds,
+        true,
         which,
-        held,
     )
     if found < 0:
-        # More convinced than there is room for; one key alone always fits.
-        halves = [
-            confirm(part, probe, groups, base, places, witnesses)
-            for part in (keys[: len(keys) // 2], keys[len(keys) // 2 :])
+        # More convinced than there is room for; one seed alone always fits.
+        half = len(seeds) // 2
+        rest = group.order, group.members, group.common, group.sieve[:0]
+        return [
+            pair
+            for part in (seeds[:half], seeds[half:])
+            for pair in confirm(part, probe, Group(*rest), base, places, witnesses, sieve)
         ]
-        return [pair for pairs, _ in halves for pair in pairs], sum(count for _, count in halves)
-    return list(zip(seeds[:found].tolist(), which[:found].tolist(), strict=True)), int(held[0])
+    return list(zip(true[:found].tolist(), which[:found].tolist(), strict=True))

@@ -107,8 +107,7 @@ def probe_candidates(elements: Elements, *, normal: bool) -> Elements:
     surest = np.argsort(-probability, kind="stable")[:SUREST_UNITS]
     earliest = np.argsort(elements.indices[first], kind="stable")[:FIRST_UNITS]
     chosen = units[np.unique(np.concatenate([surest, earliest]))]
-    bluntness = -np.maximum(elements.low, -elements.high) if normal else elements.chance
-    order = _best_of_each(elements, bluntness, chosen, PROBES_PER_UNIT)
+    order = _best_of_each(elements, _bluntness(elements, normal=normal), chosen, PROBES_PER_UNIT)
     return elements.take(np.sort(order))
 
 
@@ -127,7 +126,7 @@ def witnesses(elements: Elements, *, normal: bool) -> Elements:
     earliest = np.argsort(some.indices[first] + ~sure * np.int64(2**62), kind="stable")[: WITNESS_UNITS // 4]
     chosen = units[np.unique(np.concatenate([surest, earliest]))]
     each = -(-WITNESSES // max(len(chosen), 1))
-    order = _best_of_each(some, some.chance, chosen, each)
+    order = _best_of_each(some, _bluntness(some, normal=normal), chosen, each)
     # The n-th best of every unit before the (n + 1)-th of any; within a round the surest units first.
     turn = np.empty(len(order), np.int64)
     unit = some.unit[order]
@@ -141,6 +140,11 @@ def _units(elements: Elements) -> tuple[NDArray[np.int64], NDArray[np.int64], ND
     """The units, where each has its first element, and its probability."""
     units, first = np.unique(elements.unit, return_index=True)
     return units, first, elements.probability[first]
+
+
+def _bluntness(elements: Elements, *, normal: bool) -> NDArray[np.float64]:
+    """The smaller, the fewer seeds pass the words: small for large normals and for narrow uniforms."""
+    return -np.maximum(elements.low, -elements.high) if normal else elements.chance
 
 
 def _best_of_each(

@@ -19,8 +19,8 @@ from birthmark.search.miss import chance_of_miss, unit_fails
 
 #: Units that a set of probes comes from, where there are so many, and the most probes of a set.
 LEAST_UNITS, MOST_PROBES = 3, 12
-#: What a hit costs, in scanned seeds: its second test takes some 250 ns where a seed takes 2.5.
-HIT_COST = 100.0
+#: What a hit costs, in scanned seeds, and what each prediction costs through which it must be followed.
+HIT_COST, FOLLOWED_COST = 15.0, 60.0
 #: A chance of a miss below this is none: no sum of logarithms need grow further.
 _NEVER = 1e-12
 
@@ -68,7 +68,7 @@ def choose(
     through = len(packed) if undecided else 0
     for e in np.flatnonzero(allowed & (share <= 1.0)).tolist():
         places = set(packed[:, e].tolist()) - (paid or {}).get(e, set())
-        costs[e] = len(places) + HIT_COST * share[e] * (len(places) + through) + 1e-3
+        costs[e] = len(places) * (1 + HIT_COST * share[e]) + FOLLOWED_COST * share[e] * through + 1e-3
     # Among equals the earliest: the first rows are in the first shard of every sharding.
     order = np.lexsort((candidates.indices, costs))
     order = order[np.isfinite(costs[order])]

@@ -13,6 +13,7 @@ from birthmark.search.blocks import Block
 from birthmark.search.confirm import confirm
 from birthmark.search.kernel import constants, scan, scan_listed
 from birthmark.search.seeds import Run
+from birthmark.search.sieve import sift
 from birthmark.search.stage import Stage, Unit
 
 #: Seeds of one call into the kernel: some milliseconds, so that a stop is heard soon.
@@ -51,36 +52,43 @@ def run(stage: Stage, unit: Unit, stop: Event) -> Done | None:
     room = np.empty(HITS, np.uint64)
     for block in stage.passes[unit.number].blocks:
         for piece in stage.seeds.pieces(unit.start, unit.stop, block.rank):
-            for keys in _passing(block, piece, room):
+            for keys, passed in _passing(block, piece, room):
                 if stop.is_set():
                     return None
-                hits += len(keys)
+                hits += passed
                 if len(keys):
                     found.update(dict.fromkeys(_convincing(stage, block, keys)))
     return Done(unit, hits, tuple(Found(seed, row) for seed, row in sorted(found)))
 
 
 def _convincing(stage: Stage, block: Block, keys: NDArray[np.uint64]) -> list[tuple[int, int]]:
-    pairs, _ = confirm(keys, block.element, block.groups, stage.base, stage.places, stage.witnesses)
-    return pairs
+    seeds = keys - np.uint64(block.rank)
+    if len(block.sieve):
+        places = stage.places[block.groups[0].members[0]]
+        seeds = sift(seeds, block.sieve, stage.base, places, stage.sieve)
+    if len(seeds) == 0:
+        return []
+    return [
+        pair
+        for group in block.groups
+        for pair in confirm(
+            seeds, block.element, group, stage.base, stage.places, stage.witnesses, stage.sieve
+        )
+    ]
 
 
 def _passing(
     block: Block, piece: Run | NDArray[np.uint64], room: NDArray[np.uint64]
-) -> Iterator[NDArray[np.uint64]]:
-    """The keys of a piece that pass, each time the kernel comes back; all are views of `room`."""
-    if isinstance(piece, Run):
-        fixed = constants(block.counter, block.thread, piece.high)
-        first, stop = piece.low, piece.low + piece.count
-        while first < stop:
-            found, done = scan(first, min(SLICE, stop - first), block.pair, fixed, block.windows, room)
-            first += done
-            yield room[:found] | np.uint64(piece.high << 32)
-        return
-    first = 0
-    while first < len(piece):
-        found, done = scan_listed(
-            piece[first : first + SLICE], block.counter, block.thread, block.pair, block.windows, room
-        )
-        first += done
-        yield room[:found]
+) -> Iterator[tuple[NDArray[np.uint64], int]]:
+    """The keys that pass, a view of `room`, and how many lay in the windows, call by call into the kernel."""
+    size = piece.count if isinstance(piece, Run) else len(piece)
+    fixed = constants(block.counter, block.thread)
+    done = 0
+    while done < size:
+        part = min(SLICE, size - done)
+        if isinstance(piece, Run):
+            scanned = scan(piece.first + done, part, fixed, block.test, room)
+        else:
+            scanned = scan_listed(piece[done : done + part], block.counter, block.thread, block.test, room)
+        done += scanned.done
+        yield room[: scanned.found], scanned.passed

@@ -1,7 +1,8 @@
 """The seeds of a stage as one row of positions: runs of consecutive seeds first, then single ones.
 
-Work units are ranges of positions, so a range of 2^32 seeds and a dictionary of single ones are cut alike. A
-scan needs runs that do not cross a multiple of 2^32; `pieces` cuts them there, and wraps at 2^64 as seeds do.
+Work units are ranges of positions, so a range of 2^32 seeds and a dictionary of single ones are cut alike.
+`pieces` gives seeds of at most 32 bits as runs, for the fast loop, and all others as arrays; it wraps at 2^64
+as seeds do.
 """
 
 from __future__ import annotations
@@ -18,14 +19,15 @@ from birthmark.search.kernel import RUN
 
 #: Fewer consecutive seeds than this are scanned as single ones.
 _LEAST_RUN = 4096
+#: Consecutive seeds beyond 32 bits come in arrays of this many.
+_ARRAY = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """`count` consecutive seeds that share their upper 32 bits."""
+    """`count` consecutive seeds below 2^32."""
 
-    high: int
-    low: int
+    first: int
     count: int
 
 
@@ -64,11 +66,15 @@ class Seeds:
             yield self.single[a - begin : b - begin] + np.uint64(shift)
 
 
-def _cut(first: int, count: int) -> Iterator[Run]:
+def _cut(first: int, count: int) -> Iterator[Run | NDArray[np.uint64]]:
     while count > 0:
-        high, low = divmod(first % SEED_SPACE, RUN)
-        part = min(count, RUN - low)
-        yield Run(high, low, part)
+        first %= SEED_SPACE
+        if first < RUN:
+            part = min(count, RUN - first)
+            yield Run(first, part)
+        else:
+            part = min(count, _ARRAY, SEED_SPACE - first)
+            yield np.arange(part, dtype=np.uint64) + np.uint64(first)
         first, count = first + part, count - part
 
 

@@ -7,7 +7,9 @@ import numpy as np
 from birthmark.errors import SelfTestFailed
 from birthmark.generators.philox import words
 from birthmark.samplers import selftest
-from birthmark.search.kernel import CHUNK, RUN, constants, scan, scan_listed
+from birthmark.search.kernel import CHUNK, RUN, Scanned, constants, scan, scan_listed
+from birthmark.search.seeds import Run, consecutive
+from birthmark.search.windows import around
 
 #: Planted seeds: both ends of the range, both ends of 31 bits, two everyday ones, and one of 64 bits.
 PLANTED = (0, 42, 3407, 2**31 - 1, 2**31, RUN - 1, 67280421310721)
@@ -33,15 +35,20 @@ def _check(seed: int, counter: int, thread: int, pair: int) -> None:
     """The windows hold the planted seed's words and, with a chance of 2^-40, no neighbour's."""
     planted = words(seed, np.array([counter], np.uint64), np.array([thread], np.uint64))[0].astype(np.uint64)
     even, odd = planted[2 * pair : 2 * pair + 2].tolist()
-    windows = np.array([(even - 100) % RUN, 200, (odd - 100) % RUN, 200], np.uint64)
-    high, low = divmod(seed, RUN)
-    first, stop = max(low - _AROUND, 0), min(low + _AROUND, RUN)
+    test = around(pair, even, odd, 100)
+    first, stop = max(seed - _AROUND, 0), seed + _AROUND
     hits = np.empty(2 * CHUNK, np.uint64)
-    found, done = scan(first, stop - first, pair, constants(counter, thread, high), windows, hits)
-    ranged = (hits[:found].tolist(), done)
-    near = np.arange(first, stop, dtype=np.uint64) + np.uint64(high * RUN)
-    found, done = scan_listed(near, counter, thread, pair, windows, hits)
-    if ranged != ([low], stop - first) or (hits[:found].tolist(), done) != ([seed], stop - first):
+    for piece in consecutive(first, stop).pieces(0, stop - first):
+        if isinstance(piece, Run):
+            scanned = scan(piece.first, piece.count, constants(counter, thread), test, hits)
+            inside = piece.first <= seed < piece.first + piece.count
+            expected = Scanned(inside, inside, piece.count)
+        else:
+            scanned = scan_listed(piece, counter, thread, test, hits)
+            inside = bool((piece == np.uint64(seed)).any())
+            expected = Scanned(inside, inside, len(piece))
+        if scanned == expected and (not inside or int(hits[0]) == seed):
+            continue
         raise SelfTestFailed(
             f"the scan around seed {seed} (call {counter}, thread {thread}) does not find it, or finds more.",
             advice="Results of this machine cannot be trusted; report it with its processor and versions.",

@@ -14,6 +14,7 @@ from birthmark.search.blocks import Block
 from birthmark.search.confirm import Witnesses
 from birthmark.search.places import MOST_THREADS
 from birthmark.search.seeds import Seeds
+from birthmark.search.sieve import Sieve
 from birthmark.search.space import Prediction
 
 StageName = Literal["dictionary", "wide dictionary", "layout-free", "table", "exhaustive"]
@@ -63,6 +64,7 @@ class Stage:
         predictions: the rows of `places`.
         places: packed places of the stage's elements (columns).
         witnesses: what the elements' standard values can be; probes are among them.
+        sieve: what their words can be.
         passes: in the order in which they are made.
         probes: distinct probe elements.
         miss: for each prediction the chance that this stage and those before it miss a true seed.
@@ -74,6 +76,7 @@ class Stage:
     predictions: tuple[Prediction, ...]
     places: NDArray[np.uint64]
     witnesses: Witnesses
+    sieve: Sieve
     passes: tuple[Pass, ...]
     probes: int
     miss: tuple[float, ...]
@@ -117,7 +120,7 @@ def passes_of(
     found = []
     for shared in (True, False):
         for each in blocks:
-            part = tuple(block for block in each if (block.members >= SHARED * predictions) == shared)
+            part = tuple(block for block in each if (len(block.members) >= SHARED * predictions) == shared)
             if part:
                 found.append(Pass(part, shared, unit or _unit(len(part), seeds)))
     return tuple(found)

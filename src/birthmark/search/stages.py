@@ -26,6 +26,7 @@ from birthmark.search.places import locate, unpack
 from birthmark.search.plan import Plan
 from birthmark.search.probes import choose, probed_units
 from birthmark.search.seeds import Seeds, consecutive
+from birthmark.search.sieve import sieve_of
 from birthmark.search.space import Prediction
 from birthmark.search.stage import ENDLESS, Stage, StageName, passes_of
 
@@ -166,6 +167,7 @@ def _stage(
     predictions = tuple(space.predictions[row] for row in rows)
     places = np.ascontiguousarray(space.packed[np.ix_(np.array(rows, np.int64), columns)])
     at_least = _at_least(space, groups, probes) if name == "layout-free" else None
+    sieve = sieve_of(elements, plan.selection.distribution, double=plan.double)
     blocks: list[tuple[Block, ...]] = []
     scans: list[Scan] = []
     for probe in sorted(range(len(probes)), key=lambda probe: -elements.probability[probe]):
@@ -175,6 +177,7 @@ def _stage(
             np.arange(len(probes), len(columns)),
             predictions,
             places,
+            sieve.sharp,
             plan.selection.distribution,
             double=plan.double,
         )
@@ -182,7 +185,7 @@ def _stage(
             block
             for block in found
             if block.packed in wanted[probes[probe]]
-            and any(probes[probe] not in space.serving(rows[member], done) for member in block.groups.members)
+            and any(probes[probe] not in space.serving(rows[member], done) for member in block.members)
         )
         blocks.append(fresh)
         scans.extend(_scan(block, probes[probe], predictions, at_least) for block in fresh)
@@ -193,6 +196,7 @@ def _stage(
         predictions,
         places,
         prepare(elements, kind_of(plan.selection.distribution, double=plan.double)),
+        sieve,
         passes_of(blocks, len(predictions), seeds.size, plan.options.unit),
         len(probes),
         tuple(misses[row] for row in rows),
@@ -242,5 +246,5 @@ def _at_least(space: _Space, groups: Sequence[list[int]], probes: Sequence[int])
 
 
 def _scan(block: Block, element: int, predictions: Sequence[Prediction], at_least: int | None) -> Scan:
-    served = frozenset(identity(predictions[member]) for member in block.groups.members.tolist())
+    served = frozenset(identity(predictions[member]) for member in block.members)
     return Scan(element, block.packed, served, at_least)
