@@ -9,9 +9,9 @@ before it, so a few rows of a tensor of 10^10 elements cost what a few rows cost
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,62 +19,17 @@ from numpy.typing import NDArray
 from birthmark.devices.catalogue import Arithmetic as Arithmetic
 from birthmark.devices.layout import Layout, Piece, pieces, unroll_of
 from birthmark.errors import UnknownName, UsageError
-from birthmark.numerics.dtypes import FORMATS
 from birthmark.recipes.sharding import WHOLE, Sharding
 from birthmark.samplers.arithmetic import code_of
-from birthmark.samplers.fill import DISTRIBUTIONS, finish, standard_at, stored_range
-from birthmark.samplers.scaling import VERSIONS
-
-Distribution = Literal["normal", "uniform"]
-Values = NDArray[np.float32] | NDArray[np.float64]
+from birthmark.samplers.draw import Distribution as Distribution
+from birthmark.samplers.draw import Draw as Draw
+from birthmark.samplers.draw import Values as Values
+from birthmark.samplers.fill import standard_at, stored_range
 
 #: Elements that are worked on at a time; what bounds the memory of large requests.
 CHUNK = 1 << 19
 #: PyTorch keeps a generator's offset as a signed 64-bit number.
 OFFSET_LIMIT = 1 << 63
-
-
-@dataclass(frozen=True, slots=True)
-class Draw:
-    """One random call during construction.
-
-    Attributes:
-        distribution: "normal" or "uniform".
-        parameters: (mean, std) of a normal, (low, high) of a uniform, as the caller passed them.
-        shape: extents of the tensor that the call fills, before any sharding.
-        dtype: the dtype at draw time: "float32", "float16", "bfloat16" or "float64".
-        version: PyTorch's end-point rule of a uniform: "2.1+" or "2.0-".
-    """
-
-    distribution: Distribution
-    parameters: tuple[float, float]
-    shape: tuple[int, ...]
-    dtype: str = "float32"
-    version: str = "2.1+"
-
-    def __post_init__(self) -> None:
-        if self.dtype not in FORMATS:
-            raise UnknownName("float dtype", self.dtype, FORMATS)
-        if self.distribution not in DISTRIBUTIONS:
-            raise UnknownName("distribution", self.distribution, DISTRIBUTIONS)
-        if self.version not in VERSIONS:
-            raise UnknownName("version rule", self.version, VERSIONS)
-        if any(extent < 0 for extent in self.shape):
-            raise UsageError(f"shape {self.shape}: expected extents of 0 or more.")
-        first, second = self.parameters
-        # A normal's parameters are float32 even where its values are narrower; a uniform's bounds are not.
-        carrier = "float32" if self.distribution == "normal" and self.dtype != "float64" else self.dtype
-        if not all(abs(value) <= FORMATS[carrier].greatest for value in (first, second)):
-            raise UsageError(f"parameters {self.parameters}: expected finite numbers that fit {carrier}.")
-        if self.distribution == "normal" and second < 0:
-            raise UsageError(f"a normal draw with standard deviation {second}: expected 0 or more.")
-        if self.distribution == "uniform" and first > second:
-            raise UsageError(f"a uniform draw from {first} to {second}: expected the lower bound first.")
-
-    @property
-    def size(self) -> int:
-        """Elements of the whole tensor."""
-        return math.prod(self.shape)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,8 +83,26 @@ class Hypothesis:
 
     @property
     def end_offset(self) -> int:
-        """The generator's offset after the draw, the same on every rank."""
+        """The generator's offset after the draw, the same on every rank.
+
+        Raises:
+            UsageError: it depends on the seed; ask `end_offset_of`.
+        """
+        if self.draw.redraws:
+            raise UsageError("the offset after a truncated normal draw of torch 2.12 depends on the seed.")
         return self.offset + self._launches()[1]
+
+    def end_offset_of(self, seed: int, rank: int = 0) -> int:
+        """The generator's offset after the draw on one rank; goes through its elements where it must."""
+        step = self._launches()[1]
+        if not self.draw.redraws:
+            return self.offset + step
+        size = self._local_size()
+        again = 0
+        for begin in range(rank * size, (rank + 1) * size, CHUNK):
+            indices = np.arange(begin, min(begin + CHUNK, (rank + 1) * size))
+            again = max(again, self._redrawn(seed, self._locate(indices))[1])
+        return self.offset + step * (1 + again)
 
     def locate(self, indices: NDArray[np.int64]) -> Location:
         """Where the elements at `indices` come from, in the shape of `indices`.
@@ -139,8 +112,8 @@ class Hypothesis:
         """
         return self._locate(self._checked(indices))
 
-    def standard(self, seed: int, indices: NDArray[np.int64]) -> Values:
-        """Standard normals, or uniforms in (0, 1], behind the elements at `indices`.
+    def raw(self, seed: int, indices: NDArray[np.int64]) -> Values:
+        """What the draw is made from at `indices`: standard normals, or uniforms in (0, 1] (`Draw.source`).
 
         Returns:
             float32, or float64 for a float64 draw, in the shape of `indices`.
@@ -148,7 +121,19 @@ class Hypothesis:
         Raises:
             UsageError: an index is not an integer or lies outside the tensor.
         """
-        return self._computed(seed, indices, finished=False)
+        return self._computed(seed, indices, self.raw_of)
+
+    def standard(self, seed: int, indices: NDArray[np.int64]) -> Values:
+        """Standard normals, uniforms in (0, 1] or standard truncated normals behind `indices`.
+
+        Returns:
+            float32, or float64 for a float64 draw, in the shape of `indices`; finite. Those of a truncated
+            normal have the nominal std 1, so that theirs is smaller.
+
+        Raises:
+            UsageError: an index is not an integer or lies outside the tensor.
+        """
+        return self._computed(seed, indices, self.standard_of)
 
     def values(self, seed: int, indices: NDArray[np.int64]) -> Values:
         """The initial values of the elements at `indices`, as the draw stored them, decoded.
@@ -159,22 +144,15 @@ class Hypothesis:
         Raises:
             UsageError: an index is not an integer or lies outside the tensor.
         """
-        return self._computed(seed, indices, finished=True)
+        return self._computed(seed, indices, lambda seed, place: self.draw.finish(self.raw_of(seed, place)))
 
     def standard_of(self, seed: int, place: Location) -> Values:
         """`standard` of elements located before: spares that step where many seeds are tried on them."""
-        ranks = range(self.sharding.ways)
-        seeds = np.array([self.sharding.seed_of(seed, rank) for rank in ranks], np.uint64)
-        found: Values = standard_at(
-            self.draw.distribution,
-            seeds if len(seeds) == 1 else seeds[place.rank],
-            place.counter,
-            place.thread,
-            place.lane,
-            self.arithmetic,
-            double=self.draw.dtype == "float64",
-        )
-        return found
+        return self.draw.standard(self.raw_of(seed, place))
+
+    def raw_of(self, seed: int, place: Location) -> Values:
+        """`raw` of elements located before."""
+        return self._redrawn(seed, place)[0] if self.draw.redraws else self._raw_of(seed, place)
 
     def blocks(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
         """One number for each element; equal where elements share rank and Philox block, so their words."""
@@ -211,6 +189,8 @@ class Hypothesis:
                 offset=self.offset + piece.offset,
                 version=self.draw.version,
             )
+        if self.draw.redraws:
+            self._redraw(seed, start, out)
         return out
 
     def tensor(self, seed: int) -> Values:
@@ -252,20 +232,53 @@ class Hypothesis:
             counter[here] = call + np.uint64((self.offset + piece.offset) // 4)
         return Location(rank, counter, thread, lane)
 
-    def _computed(self, seed: int, indices: NDArray[np.int64], *, finished: bool) -> Values:
+    def _raw_of(self, seed: int, place: Location) -> Values:
+        ranks = range(self.sharding.ways)
+        seeds = np.array([self.sharding.seed_of(seed, rank) for rank in ranks], np.uint64)
+        found: Values = standard_at(
+            self.draw.source,
+            seeds if len(seeds) == 1 else seeds[place.rank],
+            place.counter,
+            place.thread,
+            place.lane,
+            self.arithmetic,
+            double=self.draw.dtype == "float64",
+        )
+        return found
+
+    def _redrawn(self, seed: int, place: Location) -> tuple[Values, int]:
+        """The first raw values within bounds, and how many draws again that took."""
+        found = self._raw_of(seed, place)
+        beyond = self.draw.outside(self.draw.finish(found))
+        again = 0
+        while beyond.any():
+            again += 1
+            later = place.counter[beyond] + np.uint64(self._launches()[1] // 4 * again)
+            fresh = self._raw_of(
+                seed, Location(place.rank[beyond], later, place.thread[beyond], place.lane[beyond])
+            )
+            found[beyond] = fresh
+            beyond[beyond] = self.draw.outside(self.draw.finish(fresh))
+        return found, again
+
+    def _redraw(self, seed: int, start: int, out: Values) -> None:
+        """Replace what lies out of bounds in a run of first draws."""
+        for begin in range(0, out.size, CHUNK):
+            part = out[begin : begin + CHUNK]
+            beyond = np.flatnonzero(self.draw.outside(part))
+            place = self._locate(beyond + begin + start)
+            part[beyond] = self.draw.finish(self.raw_of(seed, place))
+
+    def _computed(
+        self, seed: int, indices: NDArray[np.int64], compute: Callable[[int, Location], Values]
+    ) -> Values:
         checked = self._checked(indices)
         flat = checked.reshape(-1)
         out = self._empty(flat.size)
         for begin in range(0, flat.size, CHUNK):
             part = slice(begin, begin + CHUNK)
-            standard = self.standard_of(seed, self._locate(flat[part]))
-            out[part] = self._finish(standard) if finished else standard
+            out[part] = compute(seed, self._locate(flat[part]))
         return out.reshape(checked.shape)
-
-    def _finish(self, standard: Values) -> Values:
-        draw = self.draw
-        found: Values = finish(draw.distribution, standard, draw.parameters, draw.dtype, draw.version)
-        return found
 
     def _empty(self, size: int) -> NDArray[Any]:
         return np.empty(size, np.float64 if self.draw.dtype == "float64" else np.float32)

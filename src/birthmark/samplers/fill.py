@@ -1,8 +1,9 @@
 """Draws of many elements: at any positions, or over a run of one launch.
 
-"Standard" values are what a generator's words alone give: standard normals, or uniforms in (0, 1]. "Stored"
-values are those after the draw's own parameters and rounding, decoded. Both come as float32, or as float64
-for double. Large requests are shared among a few threads, since the loops hold no lock.
+"Standard" values are what a generator's words alone give: standard normals, or uniforms in (0, 1], from which
+truncated normals are made as well. "Stored" values are those after the draw's own parameters and rounding,
+decoded. Both come as float32, or as float64 for double. Large requests are shared among a few threads, since
+the loops hold no lock.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from birthmark.errors import UnknownName, UsageError
 from birthmark.generators.philox import key_of
 from birthmark.samplers.arithmetic import code_of
 from birthmark.samplers.loops import doubles, halves, pairs, units, word_pairs, words_of_run
-from birthmark.samplers.scaling import Scaling, scale, scale_64, scaling
+from birthmark.samplers.storing import NORMAL, UNIFORM, Store, source_of, store, stored_64
 
-DISTRIBUTIONS: Final = ("normal", "uniform")
+#: What words alone can give.
+SOURCES: Final = (NORMAL, UNIFORM)
 
 #: Elements below which the calling thread does all the work, and of one share of a larger request.
 SMALL: Final = 1 << 17
@@ -97,18 +99,19 @@ def standard_at(
 def finish(
     distribution: str,
     standard: NDArray[Any],
-    parameters: tuple[float, float],
+    parameters: tuple[float, ...],
     dtype: str,
     version: str = "2.1+",
 ) -> NDArray[Any]:
     """Stored values of a draw from its standard values.
 
     Args:
-        distribution: "normal" or "uniform".
-        standard: standard values of any shape: float64 for a float64 draw, else float32.
-        parameters: (mean, std) of a normal, (low, high) of a uniform, as the caller passed them.
+        distribution: "normal", "uniform" or "truncated-normal".
+        standard: standard values of any shape: float64 for a float64 draw, else float32. Those of a
+            truncated normal are uniforms, but from torch 2.12 on normals that lie within its bounds.
+        parameters: (mean, std), (low, high), or (mean, std, a, b), as the caller passed them.
         dtype: the dtype at draw time.
-        version: the end-point rule of a uniform: "2.1+" or "2.0-" (torch).
+        version: one of `birthmark.samplers.storing.versions` of the distribution.
 
     Returns:
         Values that `dtype` holds exactly, of the same shape: float64 for "float64", else float32.
@@ -118,11 +121,11 @@ def finish(
     """
     if dtype == "float64":
         values = _flat(standard, np.float64)
-        return scale_64(distribution, parameters, values, version).reshape(np.shape(standard))
-    constants = scaling(distribution, parameters, dtype, version)
+        return stored_64(distribution, parameters, values, version).reshape(np.shape(standard))
+    finished = store(distribution, parameters, dtype, version)
     given = _flat(standard, np.float32)
     out = np.empty(given.size, np.float32)
-    _shared(lambda part: scale(given[part], constants, out[part]), _slices(given.size))
+    _shared(lambda part: finished(given[part], out[part]), _slices(given.size))
     return out.reshape(np.shape(standard))
 
 
@@ -164,7 +167,7 @@ def standard_range(
 
 def stored_range(
     distribution: str,
-    parameters: tuple[float, float],
+    parameters: tuple[float, ...],
     dtype: str,
     seed: int,
     threads: int,
@@ -177,14 +180,16 @@ def stored_range(
 ) -> NDArray[Any]:
     """Stored values of elements start to stop of one launch: `finish` of `standard_range`, in one pass.
 
-    The arguments, the result's shape and the errors are theirs.
+    The arguments, the result's shape and the errors are theirs. A truncated normal from torch 2.12 on is its
+    first draw, whatever the bounds.
     """
     _check_launch(threads, start, stop, offset)
+    source = source_of(distribution, version)
     if dtype == "float64":
-        standard = _double_range(distribution, seed, threads, start, stop, arithmetic, offset)
-        return scale_64(distribution, parameters, standard, version)
-    constants = scaling(distribution, parameters, dtype, version)
-    return _range(distribution, seed, threads, start, stop, arithmetic, offset, constants)
+        standard = _double_range(source, seed, threads, start, stop, arithmetic, offset)
+        return stored_64(distribution, parameters, standard, version)
+    finished = store(distribution, parameters, dtype, version)
+    return _range(source, seed, threads, start, stop, arithmetic, offset, finished)
 
 
 def _range(
@@ -195,9 +200,9 @@ def _range(
     stop: int,
     arithmetic: str,
     offset: int,
-    constants: Scaling | None,
+    finished: Store | None,
 ) -> NDArray[np.float32]:
-    """Elements start to stop: stored values with the constants of a draw, else standard ones."""
+    """Elements start to stop: stored values with the last steps of a draw, else standard ones."""
     uniform, code, key = _is_uniform(distribution), code_of(arithmetic), key_of(seed)
     out = np.empty(stop - start, np.float32)
     per_call = LANES * threads
@@ -228,10 +233,10 @@ def _range(
                     first = firsts[lane]
                     made = values[lane, max(0, -first) : min(count, out.size - first)]
                     target = out[max(0, first) : max(0, first) + made.size]
-                    if constants is None:
+                    if finished is None:
                         target[:] = made
                     else:
-                        scale(made, constants, target)
+                        finished(made, target)
 
     # Shares are runs of threads, not of elements, so that no block is computed by two of them.
     _shared(fill, _slices(threads, 4 * CHUNK) if out.size > SMALL else [slice(0, threads)])
@@ -266,9 +271,9 @@ def _check_launch(threads: int, start: int, stop: int, offset: int) -> None:
 
 
 def _is_uniform(distribution: str) -> bool:
-    if distribution not in DISTRIBUTIONS:
-        raise UnknownName("distribution", distribution, DISTRIBUTIONS)
-    return distribution == "uniform"
+    if distribution not in SOURCES:
+        raise UnknownName("distribution of standard values", distribution, SOURCES)
+    return distribution == UNIFORM
 
 
 def _flat(values: Any, dtype: type[np.generic]) -> NDArray[Any]:  # noqa: ANN401 - whatever numpy takes

@@ -8,6 +8,9 @@ here correctly rounded), and the double precision functions of either vendor.
 
 from __future__ import annotations
 
+import math
+from typing import Final
+
 import numpy as np
 
 from birthmark.numerics.compiled import fma, kernel
@@ -15,6 +18,10 @@ from birthmark.numerics.logarithm import logf
 from birthmark.numerics.sine import cosine, sine
 from birthmark.samplers.arithmetic import AMD, PASCAL
 from birthmark.samplers.uniform import unit
+
+#: The largest standard normals, sqrt(-2 log u) of the least u: 2^-33 in float32, 2^-54 in double.
+LARGEST: Final = math.sqrt(66 * math.log(2))
+LARGEST_64: Final = math.sqrt(108 * math.log(2))
 
 _ANGLE = np.uint32(0x30C90FDB).view(np.float32)  # 2 pi / 2^32
 _HALF_ANGLE = np.uint32(0x30490FDB).view(np.float32)
