@@ -35,7 +35,9 @@ def suitable_python() -> None:
 
 def install(*extras: str) -> None:
     """Make the environment, or bring it up to date when pyproject.toml or the wish for extras changed."""
-    wanted = hashlib.sha256((ROOT / "pyproject.toml").read_bytes() + repr(sorted(extras)).encode()).hexdigest()
+    wanted = hashlib.sha256(
+        (ROOT / "pyproject.toml").read_bytes() + repr(sorted(extras)).encode()
+    ).hexdigest()
     stamp = VENV / f"installed-{'-'.join(extras) or 'plain'}"
     if stamp.exists() and stamp.read_text() == wanted:
         return

@@ -57,9 +57,14 @@ def _document(path: Path) -> dict[str, object]:
 
 
 def _positive(value: object) -> float | None:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if number and math.isfinite(value) and value > 0 else None  # type: ignore[arg-type]
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if math.isfinite(value) and value > 0 else None
 
 
 def _integer(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**64 else None
+    return (
+        value
+        if isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**64
+        else None
+    )

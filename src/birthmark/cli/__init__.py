@@ -19,7 +19,7 @@ def main() -> None:
     except KeyboardInterrupt:
         _fail("stopped.", 4)
     except BrokenPipeError:
-        # The reader of our output went away (`birthmark devices | head`); keep Python from complaining at exit.
+        # Whoever read our output went away (`birthmark devices | head`); Python need not complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except MemoryError:

@@ -1,4 +1,4 @@
-"""The commands and their options. What they do is imported only when they run, so that help answers at once."""
+"""The commands and their options; what they do is imported only when they run, so that help is quick."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def root(
-    version: Annotated[  # noqa: ARG001 - handled by its callback
+    version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
     ] = False,
 ) -> None:
@@ -114,13 +114,13 @@ def inspect(model: Model, json: Json = False) -> None:
 
 @app.command()
 def predict(
-    seed: Annotated[int, typer.Option(help="The seed, as given to torch.manual_seed (64 bits, or negative).")],
+    seed: Annotated[int, typer.Option(help="The seed, as torch.manual_seed takes it.")],
     device: Annotated[str, typer.Option(help='The GPU, e.g. "H100 SXM"; see `birthmark devices`.')],
     shape: Annotated[str, typer.Option(help="The tensor's shape, e.g. 128256,4096.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The .npz file to write.")],
     dtype: Annotated[str, typer.Option(help="The dtype at draw time.")] = "float32",
     mean: Annotated[float, typer.Option(help="Mean of the normal draw.")] = 0.0,
-    std: Annotated[float | None, typer.Option(help="Standard deviation of a normal draw (default 1).")] = None,
+    std: Annotated[float | None, typer.Option(help="Standard deviation of a normal draw.")] = None,
     low: Annotated[float | None, typer.Option(help="Lower bound of a uniform draw.")] = None,
     high: Annotated[float | None, typer.Option(help="Upper bound of a uniform draw.")] = None,
     rows: Annotated[str | None, typer.Option(metavar="START:STOP", help="Only these rows.")] = None,
@@ -149,7 +149,7 @@ def verify(
     pack: Annotated[Path, typer.Argument(metavar="PACK", help="An evidence pack (.bmk).")],
     checkpoint: Annotated[
         str | None,
-        typer.Option("--against", metavar="MODEL", help="Also compare the pack's rows with the published checkpoint."),
+        typer.Option("--against", metavar="MODEL", help="Also compare the rows with this checkpoint."),
     ] = None,
     json: Json = False,
 ) -> None:

@@ -37,7 +37,9 @@ def _print(checkpoint: Checkpoint, surveys: dict[str, TensorSurvey]) -> None:
     width = max((len(name) for name in checkpoint.tensors), default=0)
     for info in checkpoint.tensors.values():
         shape = "x".join(map(str, info.shape)) or "scalar"
-        typer.echo(f"{info.name:<{width}}  {info.dtype:<9} {shape:>14}  {_seen(info, surveys.get(info.name))}")
+        typer.echo(
+            f"{info.name:<{width}}  {info.dtype:<9} {shape:>14}  {_seen(info, surveys.get(info.name))}"
+        )
     for note in checkpoint.notes:
         typer.echo(f"\nNote: {note}")
 
@@ -59,8 +61,8 @@ def _survivors(found: Survivors) -> str:
     if found.axis == "tensor":
         return f"SURVIVORS: the whole tensor, {found.distribution}, {what} {found.scale:.4g}"
     listed = ", ".join(str(i) for i in ids[:LISTED]) + (", ..." if len(ids) > LISTED else "")
-    plural = "s" if len(ids) != 1 else ""
-    return f"SURVIVORS: {len(ids):,} {found.axis}{plural}, {found.distribution}, {what} {found.scale:.4g}: {listed}"
+    count = f"{len(ids):,} {found.axis}{'s' if len(ids) != 1 else ''}"
+    return f"SURVIVORS: {count}, {found.distribution}, {what} {found.scale:.4g}: {listed}"
 
 
 def _document(checkpoint: Checkpoint, surveys: dict[str, TensorSurvey]) -> dict[str, object]:

@@ -49,6 +49,8 @@ def run(
     )
     save(output, drawn)
     facts = drawn.metadata()
-    typer.echo(f"{output}: {facts['distribution']} {parameters}, seed {seed}, {device} (G = {facts['threads']:,})")
+    typer.echo(
+        f"{output}: {facts['distribution']} {parameters}, seed {seed}, {device} (G = {facts['threads']:,})"
+    )
     exact = "bit for bit what stock PyTorch draws there" if drawn.exact else "not proved to the last bit"
     typer.echo(f"values {'x'.join(map(str, extents))}{f', rows {rows}' if rows else ''}, {dtype}; {exact}")

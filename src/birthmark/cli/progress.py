@@ -43,7 +43,9 @@ class Terminal:
         left = "" if status.seconds_left is None else f"{duration(status.seconds_left)} left, "
         probe = f" probe {status.probe} of {status.probes}" if status.probes > 1 else ""
         facts = f"{left}{status.seeds_per_second / 1e6:,.0f} M seeds/s, {status.hits:,} passed"
-        self._bar.update(self._task, completed=status.share, description=f"{status.stage}{probe}", facts=facts)
+        self._bar.update(
+            self._task, completed=status.share, description=f"{status.stage}{probe}", facts=facts
+        )
 
 
 def duration(seconds: float) -> str:

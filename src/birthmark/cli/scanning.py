@@ -118,7 +118,7 @@ def search_options(request: Request):  # type: ignore[no-untyped-def]  # noqa: A
 
 
 def default_ledger(request: Request) -> Path:
-    """Where a scan keeps its progress unless told otherwise: one file for each model and plan, in the cache."""
+    """Where a scan keeps its progress unless told otherwise: a file for each model and plan, in the cache."""
     base = os.environ.get("XDG_CACHE_HOME")
     folder = (Path(base) if base else Path.home() / ".cache") / "birthmark"
     folder.mkdir(parents=True, exist_ok=True)
