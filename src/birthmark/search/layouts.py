@@ -23,7 +23,7 @@ from birthmark.search.stage import ENDLESS
 from birthmark.survivors.split import Selection
 
 #: Elements of the first look, and of the comparison of those that it leaves: spaced ones and the farthest.
-FIRST_LOOK, SECOND_LOOK = 2048, 1 << 16
+FIRST_LOOK, SECOND_LOOK = 1024, 1 << 16
 #: Rivals that are looked at twice at the most.
 RIVALS = 256
 #: By so many sigmas a layout must lead, where two differ, for the other to be excluded.

@@ -17,7 +17,7 @@ from birthmark import __version__
 from birthmark.devices.catalogue import exhaustive_threads, table_threads
 from birthmark.errors import NothingToSearch
 from birthmark.recipes.seeds import dictionary
-from birthmark.recipes.sharding import Sharding
+from birthmark.recipes.sharding import SEED_SPACE, Sharding
 from birthmark.search.confirm import decisive, kind_of, prepare
 from birthmark.search.correlation import least_elements
 from birthmark.search.elements import Elements, probe_candidates, usable, witnesses
@@ -41,6 +41,7 @@ class Plan:
         table: the distinct predictions of the table's layouts (or of those that were asked for).
         elements: probe candidates, then witnesses.
         candidates: how many of the elements are probe candidates.
+        dictionary: the seeds that are tried first.
         double: whether the draw is in double precision.
     """
 
@@ -50,6 +51,7 @@ class Plan:
     table: tuple[Prediction, ...]
     elements: Elements
     candidates: int
+    dictionary: Seeds
     double: bool
 
     @property
@@ -72,12 +74,6 @@ class Plan:
         for part in (selection.indices, selection.values, selection.unit, selection.probability):
             digest.update(np.ascontiguousarray(part).tobytes())
         return digest.hexdigest()
-
-    @property
-    def dictionary(self) -> Seeds:
-        """The seeds that are tried first."""
-        also = np.array([seed % (1 << 64) for seed in self.options.also], np.uint64)
-        return listed(np.concatenate([dictionary(), also]) if self.options.dictionary else also)
 
     def layouts(self, *, wide: bool) -> tuple[int, ...]:
         """The G's of the table, or all; those that were asked for instead of either."""
@@ -116,4 +112,15 @@ def make_plan(selection: Selection, options: Options) -> Plan:
             f"uncertain ({selection.scale_error:.1%}), to tell a true seed from a false one."
         )
     candidates = probe_candidates(elements, normal=selection.distribution == "normal")
-    return Plan(selection, options, cuts, table, Elements.joined(candidates, asked), len(candidates), double)
+    also = np.array([seed % SEED_SPACE for seed in options.also], np.uint64)
+    first = np.concatenate([dictionary(), also]) if options.dictionary else also
+    return Plan(
+        selection,
+        options,
+        cuts,
+        table,
+        Elements.joined(candidates, asked),
+        len(candidates),
+        listed(first),
+        double,
+    )

@@ -85,7 +85,9 @@ def consecutive(first: int, stop: int) -> Seeds:
 
 def listed(seeds: NDArray[np.uint64]) -> Seeds:
     """Given seeds, each once."""
-    ordered = np.unique(seeds)
+    # Sorting is several times faster here than numpy's own `unique`, which hashes.
+    ordered = np.sort(seeds)
+    ordered = ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])] if len(seeds) else ordered
     breaks = np.flatnonzero(np.diff(ordered) != 1) + 1
     starts = np.concatenate([[0], breaks]).astype(np.int64)
     counts = np.diff(np.append(starts, len(ordered)))

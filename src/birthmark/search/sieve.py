@@ -2,8 +2,7 @@
 
 Nearly every seed that passes a probe is false, and the second test tells so, but one seed at a time. The
 sieve asks the same question with the integer windows of the first words alone, many seeds in a row, and lets
-the
-same sequential test decide: what is left after a dozen witnesses is hardly more than the true seed.
+the same sequential test decide: what is left after a dozen witnesses is hardly more than the true seed.
 
 Only witnesses that all predictions in question place alike can be asked here.
 """

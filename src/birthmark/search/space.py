@@ -76,12 +76,12 @@ def predictions(
     """The distinct predictions of all layouts and shardings, whole tensors first, G ascending."""
     classes: dict[bytes, tuple[Hypothesis, list[int]]] = {}
     for cut in cuts:
-        indices = _telling(selection, cut)
+        indices, where = _telling(selection, cut), repr(_where(selection, cut)).encode()
         for draw in draws(selection, cut):
             for threads in sorted(set(layouts)):
                 hypothesis = Hypothesis(draw, threads, offset=offset, sharding=cut)
                 first, same = classes.setdefault(
-                    _signature(hypothesis.locate(indices)) + repr(_where(selection, cut)).encode(),
+                    _signature(hypothesis.locate(indices)) + where,
                     (hypothesis, []),
                 )
                 if first.sharding == cut and first.draw == draw:
