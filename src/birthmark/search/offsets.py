@@ -6,74 +6,113 @@ so the near offsets are simply tried, and every one of them is counted as a tria
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from birthmark.recipes.sharding import WHOLE, Sharding
 from birthmark.samplers.fill import standard_at
 from birthmark.search.correlation import correlation, log10_p
 from birthmark.search.layouts import resolve
-from birthmark.search.outcome import Candidate
+from birthmark.search.options import Options
+from birthmark.search.outcome import Candidate, Outcome, Searched, StageReport
 from birthmark.search.plan import VERIFIED
-from birthmark.search.space import Prediction, predictions
+from birthmark.search.progress import Progress, Status
+from birthmark.search.report import hypothesis_text
+from birthmark.search.space import Prediction, predictions, shardings
 from birthmark.survivors.split import Selection
 
-#: Offsets that are tried: multiples of 4 up to this one.
+#: Offsets that are tried: the multiples of 4 up to this one.
 LAST = 4096
-#: Elements of the first look; with so few, a true offset of untouched values stands out all the same.
+#: Elements of the first look: untouched values stand out at their true offset with far fewer.
 LOOK = 256
-
-
-@dataclass(frozen=True, slots=True)
-class OffsetOutcome:
-    """What trying offsets came to.
-
-    Attributes:
-        candidate: the offset that stands out after all trials, with its layout; None where none does.
-        trials: offsets times distinct predictions.
-    """
-
-    candidate: Candidate | None
-    trials: int
 
 
 def search_offsets(
     selection: Selection,
     seed: int,
     layouts: Sequence[int],
+    options: Options | None = None,
     *,
-    sharding: Sharding = WHOLE,
     last: int = LAST,
-) -> OffsetOutcome:
-    """Try every near offset of a known seed on another tensor.
+    progress: Progress | None = None,
+) -> Outcome:
+    """Try every near offset of a known seed on a tensor.
 
     Args:
         selection: what may be seen of the tensor.
         seed: the seed of rank 0.
-        layouts: the G's that the seed's own tensor leaves possible.
-        sharding: how that tensor was cut; a whole tensor is tried as well.
-        last: the last offset, a multiple of 4.
+        layouts: the G's that are possible, for example those that the seed's own tensor leaves.
+        options: which shardings to try; the rest of them does not matter here.
+        last: the last offset to try.
+        progress: whom to tell.
+
+    Returns:
+        At most one candidate: the offset that stands out after all trials, with its layout.
     """
-    if len(selection.indices) == 0 or not layouts:
-        return OffsetOutcome(None, 0)
-    vocabulary = selection.axis == "row" and len(selection.shape) == 2 and sharding.fits(selection.shape)
-    cuts = (WHOLE, sharding) if sharding.ways > 1 and vocabulary else (WHOLE,)
+    began = time.monotonic()
+    cuts = shardings(selection, (options or Options()).ways)
+    classes = predictions(selection, layouts, cuts) if len(selection.indices) else ()
     offsets = np.arange(0, last + 1, 4, dtype=np.uint64)
-    classes = predictions(selection, layouts, cuts)
-    trials = len(classes) * len(offsets)
-    look = np.unique(np.linspace(0, len(selection.indices) - 1, LOOK).astype(np.int64))
-    scores = np.stack([_scores(selection, seed, each, look, offsets) for each in classes])
-    best = int(offsets[int(np.argmax(scores.max(axis=0)))])
-    moved = [replace(each, hypothesis=replace(each.hypothesis, offset=best)) for each in classes]
+    look = np.unique(np.linspace(0, max(len(selection.indices) - 1, 0), LOOK).astype(np.int64))
+    scores = np.full((len(classes), len(offsets)), -1.0)
+    done = 0
+    try:
+        for each in classes:
+            scores[done] = _scores(selection, seed, each, look, offsets)
+            done += 1
+            if progress is not None:
+                progress.update(_status(done, len(classes), len(offsets), time.monotonic() - began))
+    except KeyboardInterrupt:
+        pass
+    trials = done * len(offsets)
+    candidate = None
+    if done == len(classes) and trials:
+        best = int(offsets[int(np.argmax(scores.max(axis=0)))])
+        moved = [replace(each, hypothesis=replace(each.hypothesis, offset=best)) for each in classes]
+        candidate = _judged(selection, seed, moved, trials)
+    texts = tuple(hypothesis_text(selection, cut, f"one of the offsets 0 to {last}") for cut in cuts)
+    threads = tuple(sorted(set(layouts)))
+    complete = done == len(classes)
+    report = StageReport(
+        name="offsets",
+        seeds=1,
+        predictions=len(classes) * len(offsets),
+        threads=threads,
+        at_least=None,
+        probes=0,
+        miss_chance=0.0,
+        units=(done, len(classes)),
+        complete=complete,
+        trials=trials,
+        hits=0,
+    )
+    searched = Searched(
+        seeds=(seed, seed + 1),
+        layouts=threads if complete else (),
+        at_least=None,
+        at_least_miss=1.0,
+        hypotheses=texts,
+        candidates_tested=1 if candidate else 0,
+        complete=complete,
+        trials=max(trials, 1),
+        probes=0,
+        miss_chance=0.0 if complete else 1.0,
+        stages=(report,),
+        seconds=time.monotonic() - began,
+    )
+    return Outcome((candidate,) if candidate else (), searched, stopped=not complete)
+
+
+def _judged(selection: Selection, seed: int, moved: Sequence[Prediction], trials: int) -> Candidate | None:
+    """The best prediction at the best offset, or None where it does not stand out after all trials."""
     found = resolve(selection, seed, moved)
     score = log10_p(found.n, found.r, trials)
     if score >= VERIFIED:
-        return OffsetOutcome(None, trials)
-    candidate = Candidate(found.hypothesis, seed, found.n, found.r, score, found.not_excluded, found.rival)
-    return OffsetOutcome(candidate, trials)
+        return None
+    return Candidate(found.hypothesis, seed, found.n, found.r, score, found.not_excluded, found.rival)
 
 
 def _scores(
@@ -100,3 +139,19 @@ def _scores(
     ).reshape(shape)
     stored = selection.values[look]
     return np.array([correlation(stored, each) for each in standard])
+
+
+def _status(done: int, classes: int, offsets: int, seconds: float) -> Status:
+    rate = done * offsets / max(seconds, 1e-9)
+    return Status(
+        stage="offsets",
+        probe=1,
+        probes=1,
+        share=done / classes,
+        seconds=seconds,
+        seconds_left=(classes - done) * offsets / rate,
+        seeds_per_second=rate,
+        blocks_per_second=rate,
+        hits=0,
+        candidates=0,
+    )

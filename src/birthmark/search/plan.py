@@ -97,7 +97,9 @@ def make_plan(selection: Selection, options: Options) -> Plan:
     elements = usable(selection, dtype)
     cuts = shardings(selection, options.ways)
     table = predictions(selection, options.layouts or table_threads(), cuts, options.offset)
-    trials = max(len(table), 1) * max(options.seeds[1] - options.seeds[0], 1)
+    also = np.array([seed % SEED_SPACE for seed in options.also], np.uint64)
+    first = listed(np.concatenate([dictionary(), also]) if options.dictionary else also)
+    trials = max(len(table), 1) * max(options.seeds[1] - options.seeds[0], first.size, 1)
     least = least_elements(VERIFIED, trials)
     if len(elements) < least or not cuts:
         raise NothingToSearch(
@@ -112,8 +114,6 @@ def make_plan(selection: Selection, options: Options) -> Plan:
             f"uncertain ({selection.scale_error:.1%}), to tell a true seed from a false one."
         )
     candidates = probe_candidates(elements, normal=selection.distribution == "normal")
-    also = np.array([seed % SEED_SPACE for seed in options.also], np.uint64)
-    first = np.concatenate([dictionary(), also]) if options.dictionary else also
     return Plan(
         selection,
         options,

@@ -6,11 +6,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from birthmark.recipes.sharding import Sharding
 from birthmark.search.coverage import Identity, identity
 from birthmark.search.outcome import Searched, StageReport
 from birthmark.search.plan import Plan
 from birthmark.search.runner import Done
 from birthmark.search.stage import ENDLESS, Stage
+from birthmark.survivors.split import Selection
 
 #: Stages that go through the whole range of seeds.
 RANGE_STAGES = ("layout-free", "table", "exhaustive")
@@ -166,13 +168,13 @@ def _has(plan: Plan, cut: tuple[int, str], threads: int) -> bool:
 
 def hypotheses(plan: Plan) -> tuple[str, ...]:
     """What was tried, in words: one sentence for each sharding."""
-    selection = plan.selection
-    draw = "normal" if selection.distribution == "normal" else "uniform"
-    found = []
-    for cut in plan.cuts:
-        shards = "whole tensor" if cut.ways == 1 else f"{cut.ways} vocabulary shards, seed + rank"
-        found.append(
-            f"one {draw} draw (PyTorch on CUDA or ROCm, Philox) at offset {plan.options.offset}, {shards}, "
-            "scale estimated"
-        )
-    return tuple(found)
+    return tuple(hypothesis_text(plan.selection, cut, f"offset {plan.options.offset}") for cut in plan.cuts)
+
+
+def hypothesis_text(selection: Selection, cut: Sharding, offset: str) -> str:
+    """One hypothesis in words."""
+    shards = "whole tensor" if cut.ways == 1 else f"{cut.ways} vocabulary shards, seed plus rank"
+    return (
+        f"one {selection.distribution} draw (PyTorch on CUDA or ROCm, Philox) at {offset}, {shards}, "
+        "scale estimated"
+    )
