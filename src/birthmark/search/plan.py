@@ -121,6 +121,6 @@ def make_plan(selection: Selection, options: Options) -> Plan:
         table,
         Elements.joined(candidates, asked),
         len(candidates),
-        listed(first),
+        first,
         double,
     )
