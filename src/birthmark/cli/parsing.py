@@ -6,7 +6,7 @@ from birthmark.errors import UsageError
 
 
 def parse_shape(text: str) -> tuple[int, ...]:
-    """ "128256,4096" (or with x) as a tuple of extents.
+    """Extents such as "128256,4096" (or with x) as a tuple of extents.
 
     Raises:
         UsageError: something else stands there.
@@ -18,7 +18,7 @@ def parse_shape(text: str) -> tuple[int, ...]:
 
 
 def parse_range(option: str, text: str, *, most: int) -> tuple[int, int]:
-    """ "8:16" as (8, 16), with 0 <= lower < upper <= most; either side may be left out.
+    """A range such as "8:16" as (8, 16), with 0 <= lower < upper <= most; either side may be left out.
 
     Raises:
         UsageError: something else stands there, or the range is empty or too wide.
