@@ -1,0 +1,140 @@
+"""The lattices that generators leave behind in float32 normals, and which values can show them.
+
+PyTorch on a GPU, on a CPU, TensorFlow and MindSpore make normals in pairs by Box and Muller: half the sum of
+their squares is -log u. Where that is small, u is just below 1, and 1 - u is a small multiple of 2^-24
+(2^-23 for the latter two), which float32 still resolves. They differ in which elements are partners. JAX
+makes each normal by the inverse error function from a uniform of 23 bits on (-1, 1), or on the part of it
+that a truncation at two standard deviations leaves (jax `_src/random.py`): small values show its steps.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import erf
+
+from birthmark.evidence.lattice import Phases
+
+#: Pairs whose half sum of squares is smaller tell nothing about the scale; their numbers are small anyway.
+LEAST_ENERGY = 1e-4
+#: Largest half sum of squares that is used: beyond it the sine unit's last bits blur the lattice. Values that
+#: a decay rounded after every step are blurred sooner, so that smaller windows are tried as well.
+WINDOWS = (0.02, 0.005, 0.00125)
+#: Values of no partner of a pair in the widest window are larger than this.
+LARGEST = math.sqrt(2.0 * WINDOWS[0]) * 1.05
+#: Largest standard normal in which JAX's lattice is looked for.
+LARGEST_SINGLE = 0.3
+#: Where variance-scaling initialisers of JAX cut off, and what that leaves of the standard deviation.
+CUT, CUT_STD = 2.0, 0.87962566103423978
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairLattice:
+    """Pairs of partners: 1 - exp(-energy) should be a multiple of 2^-bits.
+
+    Attributes:
+        energy: float64[m], half the sum of a pair's squares, in units of the scale's square.
+        window: the largest energy.
+        bits: 24 or 23.
+    """
+
+    energy: NDArray[np.float64]
+    window: float
+    bits: int = 24
+
+    def __len__(self) -> int:
+        return int(self.energy.size)
+
+    def at(self, t: float) -> Phases:
+        """See `Lattice`."""
+        energy = self.energy * (1.0 + t)
+        steps = 2.0**self.bits
+        return Phases(-steps * np.expm1(-energy), steps * energy * np.exp(-energy), steps * self.window)
+
+    def part(self, which: NDArray[np.bool_]) -> PairLattice:
+        """See `Lattice`."""
+        return PairLattice(self.energy[which], self.window, self.bits)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SingleLattice:
+    """Single normals: erf(z / sqrt 2) should be a multiple of one step, but for a common fraction.
+
+    Attributes:
+        normal: float64[m], the values in units of the scale.
+        share: the part of (-1, 1) that the uniforms cover; their step is 2^-22 times that.
+    """
+
+    normal: NDArray[np.float64]
+    share: float = 1.0
+
+    def __len__(self) -> int:
+        return int(self.normal.size)
+
+    def at(self, t: float) -> Phases:
+        """See `Lattice`."""
+        z = self.normal * math.sqrt(1.0 + t)
+        steps = 2.0**22 / self.share
+        slopes = steps * math.sqrt(2.0 / math.pi) * np.exp(-0.5 * z * z) * 0.5 * z
+        return Phases(
+            steps * erf(z / math.sqrt(2.0)), slopes, steps * math.sqrt(2.0 / math.pi) * LARGEST_SINGLE
+        )
+
+    def part(self, which: NDArray[np.bool_]) -> SingleLattice:
+        """See `Lattice`."""
+        return SingleLattice(self.normal[which], self.share)
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Generators that leave the same lattice.
+
+    Attributes:
+        name: in words.
+        generator: the bit source by the reading's name.
+        platform: by the reading's name; None where several are possible.
+        most: the largest magnitude of a standard normal that it can make.
+    """
+
+    name: str
+    generator: str
+    platform: str | None
+    most: float
+
+
+GPU = Family("a GPU draw of PyTorch or PaddlePaddle", "philox", None, 6.7637)
+CPU = Family("PyTorch's CPU generator", "mt19937", "cpu", 5.7681)
+ADJACENT = Family("TensorFlow or MindSpore", "philox", None, 5.6777)
+JAX = Family("JAX", "threefry", "jax", 5.41998)
+JAX_CUT = Family("JAX (a normal cut off at two standard deviations)", "threefry", "jax", CUT)
+#: The share of (-1, 1) that such a normal's uniforms cover.
+CUT_SHARE = float(erf(CUT / math.sqrt(2.0)))
+
+
+def cpu_partners(indices: NDArray[np.int64], size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Positions of elements k and k + 8 of one block of 16, as PyTorch's CPU `normal_` pairs them.
+
+    Where 16 does not divide the tensor's size, the last 16 elements are drawn again, and left out here
+    (pytorch `aten/src/ATen/native/cpu/DistributionTemplates.h`).
+    """
+    end = size if size % 16 == 0 else size - 16
+    return _apart(indices, 8, (indices % 16 < 8) & (indices + 8 < end))
+
+
+def adjacent_partners(indices: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Positions of elements 2i and 2i + 1 (tensorflow `core/lib/random/random_distributions.h`)."""
+    return _apart(indices, 1, indices % 2 == 0)
+
+
+def _apart(
+    indices: NDArray[np.int64], lag: int, first: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Positions of all pairs of elements that lie `lag` apart, where `first` allows the first of them."""
+    one = np.flatnonzero(first)
+    other = np.searchsorted(indices, indices[one] + lag)
+    found = other < indices.size
+    found[found] = indices[other[found]] == indices[one[found]] + lag
+    return one[found], other[found]
