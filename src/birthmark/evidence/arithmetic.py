@@ -71,7 +71,7 @@ def compare_arithmetics(fit: Fit, seed: int, elements: Elements, dtype: str) -> 
         return None
     predicted = {
         arithmetic: fit.stored(
-            replace(fit.hypothesis, arithmetic=arithmetic).standard(seed, elements.indices), dtype
+            replace(fit.hypothesis, arithmetic=arithmetic).raw(seed, elements.indices), dtype
         )
         for arithmetic in ARITHMETICS
     }

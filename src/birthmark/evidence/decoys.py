@@ -120,8 +120,8 @@ def _drawn(hypothesis: Hypothesis, seeds: NDArray[np.uint64], place: Location) -
     """Standard values of many seeds at the same places, one row a seed."""
     draw, sharding = hypothesis.draw, hypothesis.sharding
     keys = seeds[:, None] + (place.rank * sharding.seed_step).astype(np.uint64)[None, :]
-    standard = standard_at(
-        draw.distribution,
+    raw = standard_at(
+        draw.source,
         keys.ravel(),
         np.tile(place.counter, seeds.size),
         np.tile(place.thread, seeds.size),
@@ -129,7 +129,7 @@ def _drawn(hypothesis: Hypothesis, seeds: NDArray[np.uint64], place: Location) -
         hypothesis.arithmetic,
         double=draw.dtype == "float64",
     )
-    return np.asarray(standard, np.float64).reshape(seeds.size, -1)
+    return np.asarray(draw.standard(raw), np.float64).reshape(seeds.size, -1)
 
 
 def _sigmas(centred: NDArray[np.float64], drawn: NDArray[np.float64]) -> NDArray[np.float64]:

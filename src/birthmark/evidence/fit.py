@@ -1,4 +1,4 @@
-"""What fits the selection best: arithmetic, dtype at draw time, scale, and a common factor after it.
+"""What fits the selection best: arithmetic, dtype at draw time, scale, cut-off, and a common factor after it.
 
 Nothing here sees the hold-out. Each combination is asked for the bits of the stored values; the one that
 gives most of them is taken. Where two give the same ones, neither is claimed.
@@ -15,13 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from birthmark.devices.catalogue import sharing
+from birthmark.evidence.cut import SAME_LAUNCH, best_cut
 from birthmark.evidence.elements import Elements
 from birthmark.evidence.exactness import same_bits
 from birthmark.evidence.nominal import Nominal, usual
 from birthmark.evidence.scale import Scale, as_drawn, bounds, estimate, most_covered
-from birthmark.hypothesis import Arithmetic, Distribution, Draw, Hypothesis
+from birthmark.hypothesis import Arithmetic, Draw, Hypothesis
 from birthmark.numerics.dtypes import round_to
-from birthmark.samplers.fill import finish
+from birthmark.samplers.storing import TRUNCATED
+from birthmark.samplers.truncated import sigmas_of, spread, symmetric
 
 #: Arithmetics that a Philox draw may follow, in the order in which ties are decided.
 ARITHMETICS: tuple[Arithmetic, ...] = ("nvidia-volta+", "nvidia-pascal-", "amd")
@@ -40,13 +42,11 @@ NOISE = 0.02
 NEARLY_ALL = 0.98
 #: Elements on which the usual initial scales are tried one after another.
 MOST_ROUNDED = 1 << 14
-#: The largest draw in elements whose launches do not depend on its dtype (rng: the byte limit of one launch).
-SAME_LAUNCH = 1 << 28
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fit:
-    """How standard values become stored ones.
+    """How raw values become stored ones.
 
     Attributes:
         hypothesis: with the arithmetic, the parameters and the dtype of the draw that fit best.
@@ -72,24 +72,27 @@ class Fit:
         """Whether the stored scale is not the one that was drawn with."""
         return self.scale.nominal is None
 
-    def stored(self, standard: NDArray[Any], dtype: str) -> NDArray[Any]:
-        """Standard values as the checkpoint would hold them."""
-        draw = self.hypothesis.draw
-        drawn = finish(draw.distribution, standard, draw.parameters, draw.dtype, draw.version)
+    def stored(self, raw: NDArray[Any], dtype: str) -> NDArray[Any]:
+        """Raw values (`Draw.source`) as the checkpoint would hold them."""
+        drawn = self.hypothesis.draw.finish(raw)
         if self.rounded_first and self.factor is not None:
             drawn = np.asarray(drawn, np.float32) * np.float32(self.factor)
         return round_to(drawn, dtype)
 
 
-def parameters(distribution: Distribution, scale: float) -> tuple[float, float]:
-    """(mean, std) or (low, high) of a draw that is symmetric about zero."""
-    return (0.0, scale) if distribution == "normal" else (-scale, scale)
+def parameters(draw: Draw, scale: float) -> tuple[float, ...]:
+    """The draw's parameters with another scale, symmetric about zero: cut off at as many sigmas as before."""
+    if draw.distribution == "normal":
+        return (0.0, scale)
+    return symmetric(scale, sigmas_of(draw.parameters)) if draw.distribution == TRUNCATED else (-scale, scale)
 
 
 def unfitted(hypothesis: Hypothesis, scale: float, n: int) -> Fit:
     """The hypothesis as it is, for values that it traces but does not give: no scale is read off them."""
-    draw = replace(hypothesis.draw, parameters=parameters(hypothesis.draw.distribution, scale))
-    loose = Scale(scale, scale, scale, 0, n, None, blurred=True)
+    draw = hypothesis.draw
+    nominal = scale / spread(sigmas_of(draw.parameters)) if draw.distribution == TRUNCATED else scale
+    draw = replace(draw, parameters=parameters(draw, nominal))
+    loose = Scale(nominal, nominal, nominal, 0, n, None, blurred=True)
     return Fit(replace(hypothesis, draw=draw), loose, None, rounded_first=False, equal=0, of=n)
 
 
@@ -109,13 +112,14 @@ def fit(
         None where no element bounds the scale.
     """
     some = elements.thinned(MOST)
+    hypothesis = best_cut(hypothesis, seed, some, dtype)
     fits: list[Fit] = []
     for arithmetic in _arithmetics(hypothesis):
-        standard = replace(hypothesis, arithmetic=arithmetic).standard(seed, some.indices)
+        raw = replace(hypothesis, arithmetic=arithmetic).raw(seed, some.indices)
         for draw_dtype in _draw_dtypes(hypothesis.draw, dtype):
             draw = replace(hypothesis.draw, dtype=draw_dtype)
             changed = replace(hypothesis, arithmetic=arithmetic, draw=draw)
-            if (found := _fit_directly(changed, standard, some, dtype, declared)) is not None:
+            if (found := _fit_directly(changed, raw, some, dtype, declared)) is not None:
                 fits.append(found)
     if not fits:
         return None
@@ -163,7 +167,7 @@ def _arithmetics(hypothesis: Hypothesis) -> tuple[Arithmetic, ...]:
 def _draw_dtypes(draw: Draw, stored: str) -> tuple[str, ...]:
     """Dtypes at draw time that may give these stored values on the same launches."""
     if (
-        draw.distribution == "normal"
+        draw.distribution != "uniform"  # a normal tells no dtype, a cut-off one has been asked
         or "float64" in (draw.dtype, stored)
         or math.prod(draw.shape) > SAME_LAUNCH
     ):
@@ -173,7 +177,7 @@ def _draw_dtypes(draw: Draw, stored: str) -> tuple[str, ...]:
 
 def _same_dtypes(best: Fit, fits: list[Fit], stored: str) -> tuple[str, ...]:
     chosen = best.hypothesis
-    if chosen.draw.distribution == "normal":
+    if chosen.draw.source == "normal":
         # One rounding, at the draw or at the cast: the same values, as long as the launches are the same.
         alike = {"float32", stored} - {chosen.draw.dtype, "float64"}
         plain = not best.rounded_first and chosen.draw.dtype != "float64"
@@ -188,26 +192,26 @@ def _same_dtypes(best: Fit, fits: list[Fit], stored: str) -> tuple[str, ...]:
 
 
 def _fit_directly(
-    hypothesis: Hypothesis, standard: NDArray[Any], elements: Elements, dtype: str, declared: float | None
+    hypothesis: Hypothesis, raw: NDArray[Any], elements: Elements, dtype: str, declared: float | None
 ) -> Fit | None:
     """The values as drawn with the stored scale, which they were unless they were scaled afterwards."""
     draw = hypothesis.draw
-    scale = estimate(elements.values, standard, draw, dtype)
+    scale = estimate(elements.values, raw, draw, dtype)
     if scale is None or scale.value <= 0.0:
         return None
     factor: float | None = 1.0
     if scale.nominal is None:
         initial = next(_initials(scale.value, draw, declared), None)
         factor = scale.value / initial.value if initial else None
-    drawn_with = replace(draw, parameters=parameters(draw.distribution, scale.value))
+    drawn_with = replace(draw, parameters=parameters(draw, scale.value))
     one = Fit(
         replace(hypothesis, draw=drawn_with), scale, factor, rounded_first=False, equal=0, of=len(elements)
     )
-    return _counted(one, standard, elements, dtype)
+    return _counted(one, raw, elements, dtype)
 
 
-def _counted(one: Fit, standard: NDArray[Any], elements: Elements, dtype: str) -> Fit:
-    equal = same_bits(elements.values, one.stored(standard, dtype))
+def _counted(one: Fit, raw: NDArray[Any], elements: Elements, dtype: str) -> Fit:
+    equal = same_bits(elements.values, one.stored(raw, dtype))
     return replace(one, equal=int(np.count_nonzero(equal)))
 
 
@@ -226,16 +230,14 @@ def _fit_rounded_first(
     """The best fit of a factor times the drawn and rounded value, over the usual initial scales."""
     draw = direct.hypothesis.draw
     some = elements.thinned(MOST_ROUNDED)
-    standard = direct.hypothesis.standard(seed, some.indices)
+    raw = direct.hypothesis.raw(seed, some.indices)
     best: Fit | None = None
     for draw_dtype in dict.fromkeys((draw.dtype, dtype)):
         if draw_dtype == "float64":
             continue
         for initial in _initials(direct.scale.value, draw, declared):
-            initial_draw = replace(
-                draw, dtype=draw_dtype, parameters=parameters(draw.distribution, initial.value)
-            )
-            drawn = finish(draw.distribution, standard, initial_draw.parameters, draw_dtype, draw.version)
+            initial_draw = replace(draw, dtype=draw_dtype, parameters=parameters(draw, initial.value))
+            drawn = initial_draw.finish(raw)
             low, high = bounds(some.values, np.asarray(drawn, np.float64), dtype)
             if low.size == 0:
                 continue
@@ -252,11 +254,11 @@ def _fit_rounded_first(
                 False,
             )
             hypothesis = replace(direct.hypothesis, draw=initial_draw)
-            one = _counted(Fit(hypothesis, scale, factor, True, 0, len(some)), standard, some, dtype)
+            one = _counted(Fit(hypothesis, scale, factor, True, 0, len(some)), raw, some, dtype)
             if best is None or one.equal > best.equal:
                 best = one
     if best is None:
         return None
     return _counted(
-        replace(best, of=len(elements)), direct.hypothesis.standard(seed, elements.indices), elements, dtype
+        replace(best, of=len(elements)), direct.hypothesis.raw(seed, elements.indices), elements, dtype
     )

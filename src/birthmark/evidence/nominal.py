@@ -53,7 +53,7 @@ def nominals(near: float, draw: Draw) -> Iterator[Nominal]:
 def usual(draw: Draw) -> tuple[Nominal, ...]:
     """The scales a recipe would start from, for a tensor that was scaled afterwards; likeliest first."""
     decimals = tuple(Nominal(std, f"{std:g}") for std in USUAL_STDS)
-    if draw.distribution == "normal":
+    if draw.distribution != "uniform":
         return (*decimals, *_from_shape(draw))
     return (*_from_shape(draw), *decimals)
 

@@ -19,7 +19,7 @@ class Prediction:
     """What a fit and a seed predict for some elements, beside what is stored.
 
     Attributes:
-        standard: standard normals or unit uniforms.
+        standard: standard normals, unit uniforms or standard truncated normals.
         equal: whether the stored bits are the predicted ones.
         distance: int64, units in the last place between stored and predicted values.
         near: whether rounding and the arithmetic's last bits explain the residual.
@@ -39,8 +39,9 @@ class Prediction:
 
 def predict(fit: Fit, seed: int, elements: Elements, dtype: str) -> Prediction:
     """Predict elements and compare them with what is stored."""
-    standard = fit.hypothesis.standard(seed, elements.indices)
-    stored = fit.stored(standard, dtype)
+    raw = fit.hypothesis.raw(seed, elements.indices)
+    stored = fit.stored(raw, dtype)
     distance = ulps(elements.values, stored, dtype)
     near = explained(elements.values, stored, distance, fit.scale.value, decayed=fit.decayed)
+    standard = fit.hypothesis.draw.standard(raw)
     return Prediction(standard, same_bits(elements.values, stored), distance, near)

@@ -8,6 +8,7 @@ intervals cover.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,8 @@ from birthmark.evidence.exactness import ARITHMETIC_TOLERANCE
 from birthmark.evidence.nominal import Nominal, nominals
 from birthmark.hypothesis import Draw
 from birthmark.numerics.dtypes import interval, round_to
+from birthmark.samplers.storing import TRUNCATED
+from birthmark.samplers.truncated import inverses
 
 #: Where widened intervals meet at this many times more elements, last bits, not rounding, set the width.
 BLURRED = 1.5
@@ -54,19 +57,26 @@ def centred(distribution: str, standard: NDArray[Any]) -> NDArray[np.float64]:
     return 2.0 * z - 1.0 if distribution == "uniform" else z
 
 
-def estimate(stored: NDArray[Any], standard: NDArray[Any], draw: Draw, dtype: str) -> Scale | None:
+def factors(draw: Draw, raw: NDArray[Any]) -> NDArray[np.float64]:
+    """What multiplies the scale, from raw values: of a truncated normal with the rounding of its steps."""
+    if draw.distribution == TRUNCATED and draw.source == "uniform":
+        return inverses(draw.parameters, raw, draw.dtype, draw.version) * math.sqrt(2.0)
+    return centred(draw.distribution, raw)
+
+
+def estimate(stored: NDArray[Any], raw: NDArray[Any], draw: Draw, dtype: str) -> Scale | None:
     """The scale that most stored values agree on.
 
     Args:
         stored: values as the checkpoint holds them.
-        standard: standard normals, or unit uniforms, at the same elements.
-        draw: distribution, shape and dtype of the draw; its parameters are not used.
+        raw: standard normals, or unit uniforms, at the same elements (`Draw.source`).
+        draw: distribution, shape and dtype of the draw; of its parameters only where it is cut off counts.
         dtype: the stored dtype.
 
     Returns:
-        None where no value bounds the scale (all standard values are zero, or all signs disagree).
+        None where no value bounds the scale (all raw values are zero, or all signs disagree).
     """
-    factor = centred(draw.distribution, standard)
+    factor = factors(draw, raw)
     low, high = bounds(stored, factor, dtype)
     if low.size == 0:
         return None
@@ -95,9 +105,14 @@ def estimate(stored: NDArray[Any], standard: NDArray[Any], draw: Draw, dtype: st
 
 
 def as_drawn(scale: float, draw: Draw) -> float:
-    """The scale as the sampler uses it: a bound rounded to the draw dtype, a std rounded to float32."""
+    """The scale as the sampler uses it: a bound rounded to the draw dtype, a std rounded to float32.
+
+    A truncated normal made from a uniform is multiplied by std sqrt 2, rounded to float32.
+    """
     if draw.dtype == "float64":
         return scale
+    if draw.distribution == TRUNCATED and draw.source == "uniform":
+        return float(np.float32(scale * math.sqrt(2.0))) / math.sqrt(2.0)
     dtype = draw.dtype if draw.distribution == "uniform" else "float32"
     return float(round_to(np.asarray([scale]), dtype)[0])
 

@@ -80,8 +80,8 @@ class CaseEntry(_Part):
     axis: Literal["row", "column", "tensor"]
     scale: float
     declared: float | None
-    distribution: Literal["normal", "uniform"]
-    parameters: Annotated[list[float], Field(min_length=2, max_length=2)]
+    distribution: Literal["normal", "uniform", "truncated-normal"]
+    parameters: Annotated[list[float], Field(min_length=2, max_length=4)]
     draw_dtype: str
     draw_version: str
     generator: str
@@ -181,7 +181,7 @@ def unpack_case(number: int, members: Mapping[str, bytes]) -> tuple[Case, CaseEn
     try:
         draw = Draw(
             entry.distribution,
-            (entry.parameters[0], entry.parameters[1]),
+            tuple(entry.parameters),
             shape,
             entry.draw_dtype,
             entry.draw_version,

@@ -69,7 +69,7 @@ def finding(judged: Judged, declared: DeclaredModel | None = None) -> Finding:
             distribution=draw.distribution,
             parameters=list(draw.parameters),
             dtype=draw.dtype,
-            version=draw.version if draw.distribution == "uniform" else None,
+            version=draw.version if draw.distribution != "normal" else None,
             dtypes_not_excluded=list(fit.same_dtypes) if exact else [],
         ),
         layout=_layout(judgement, devices),

@@ -73,7 +73,8 @@ def draw_call(finding: Finding) -> str:
     """The draw as somebody would have written it."""
     sampler = finding.sampler
     inside = ", ".join(f"{value:.8g}" for value in sampler.parameters)
-    return f"{sampler.distribution}_({inside})"
+    name = "trunc_normal" if sampler.distribution == "truncated-normal" else sampler.distribution
+    return f"{name}_({inside})"
 
 
 def origin(finding: Finding) -> str:

@@ -17,7 +17,7 @@ mean is not 0. On AMD the uniforms are AMD's and erfinv is NVIDIA's, as a stand-
 from __future__ import annotations
 
 import math
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,11 @@ VERSIONS: Final = ("2.1+", "2.1+cuda13", "2.0-", "2.12+")
 REDRAWING: Final = "2.12+"
 #: Of the mass of the normal, the share that the bounds must hold for torch 2.12 to draw normals.
 LEAST_MASS: Final = 0.3
+
+#: Bounds beyond so many sigmas cut nothing off: the distribution function there is 0 or 1 to a double.
+FAR: Final = 8.3
+#: The bounds of `trunc_normal_` where none are given: absolute, not sigmas.
+DEFAULT_BOUND: Final = 2.0
 
 _SQRT_2 = math.sqrt(2.0)
 
@@ -133,27 +138,31 @@ def truncate_64(
     """What a float64 draw up to 2.11 stores; erfinv is SciPy's, and a unit in the last place may differ."""
     mean, std, low, high = parameters
     # A product, a sum and a clamp: plain float64 steps, each rounded once.
-    found: NDArray[np.float64] = np.clip(
-        _invert_64(parameters, units, version) * (std * _SQRT_2) + mean, low, high
-    )
+    inverse = inverses(parameters, units, "float64", version)
+    found: NDArray[np.float64] = np.clip(inverse * (std * _SQRT_2) + mean, low, high)
     return found
 
 
-def _invert_64(
-    parameters: tuple[float, ...], units: NDArray[np.float64], version: str
+def inverses(
+    parameters: tuple[float, ...], units: NDArray[Any], dtype: str, version: str
 ) -> NDArray[np.float64]:
-    from scipy.special import erfinv  # slow to import, and only double draws need it
+    """What `erfinv_` leaves of one-dimensional uniforms in (0, 1], as float64; perhaps infinite.
 
-    bounds, _, rule = _uniform(parameters, "float64", version)
-    found: NDArray[np.float64] = erfinv(scale_64("uniform", bounds, units, rule))
-    return found
+    Times std sqrt 2, plus the mean, it is the draw but for two roundings and the clamp.
+    """
+    if dtype == "float64":
+        from scipy.special import erfinv  # slow to import, and only double draws need it
+
+        bounds, _, rule = _uniform(parameters, dtype, version)
+        wide: NDArray[np.float64] = erfinv(scale_64("uniform", bounds, np.asarray(units, np.float64), rule))
+        return wide
+    out = np.empty(units.size, np.float32)
+    _invert(np.asarray(units, np.float32), truncation(parameters, dtype, version), out)
+    return out.astype(np.float64)
 
 
 def standardised(
-    parameters: tuple[float, ...],
-    units: NDArray[np.float32] | NDArray[np.float64],
-    dtype: str,
-    version: str,
+    parameters: tuple[float, ...], units: NDArray[Any], dtype: str, version: str
 ) -> NDArray[np.float32] | NDArray[np.float64]:
     """Truncated normals of mean 0 and nominal std 1 for uniforms in (0, 1], one-dimensional.
 
@@ -163,11 +172,35 @@ def standardised(
         float32, or float64 for a float64 draw; finite.
     """
     mean, std, low, high = parameters
-    ends = (low - mean) / std, (high - mean) / std
-    if dtype == "float64":
-        wide: NDArray[np.float64] = _invert_64(parameters, np.asarray(units, np.float64), version) * _SQRT_2
-        return np.clip(wide, *ends)
-    out = np.empty(units.size, np.float32)
-    _invert(np.asarray(units, np.float32), truncation(parameters, dtype, version), out)
-    narrow: NDArray[np.float32] = np.clip(out * np.float32(_SQRT_2), np.float32(ends[0]), np.float32(ends[1]))
-    return narrow
+    inverse = inverses(parameters, units, dtype, version) * _SQRT_2
+    found: NDArray[np.float64] = np.clip(inverse, (low - mean) / std, (high - mean) / std)
+    return found if dtype == "float64" else found.astype(np.float32)
+
+
+def symmetric(std: float, sigmas: float) -> tuple[float, float, float, float]:
+    """The parameters of a draw of mean 0 that is cut off at so many sigmas.
+
+    Args:
+        std: nominal standard deviation.
+        sigmas: infinite for bounds that cut nothing off: torch's default of 2, where that is far enough.
+    """
+    bound = sigmas * std
+    if math.isinf(sigmas):
+        bound = DEFAULT_BOUND if FAR * std <= DEFAULT_BOUND else FAR * std
+    bound = float(f"{bound:.15g}")  # 3 * 0.1 is 0.3 to whoever writes it down
+    return 0.0, std, -bound, bound
+
+
+def sigmas_of(parameters: tuple[float, ...]) -> float:
+    """Where a draw's upper bound lies, in sigmas; infinite where it cuts nothing off."""
+    mean, std, _, high = parameters
+    sigmas = (high - mean) / std
+    return math.inf if sigmas >= FAR else sigmas
+
+
+def spread(sigmas: float) -> float:
+    """The standard deviation of a normal that is cut off at so many sigmas, in nominal ones."""
+    if math.isinf(sigmas):
+        return 1.0
+    density = math.exp(-0.5 * sigmas * sigmas) / math.sqrt(2.0 * math.pi)
+    return math.sqrt(1.0 - 2.0 * sigmas * density / math.erf(sigmas / _SQRT_2))
