@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from birthmark.evidence.coherence import Background, Coherence, coherence
 from birthmark.evidence.lattice import best_scale, power, refined
@@ -18,10 +19,11 @@ from birthmark.evidence.lattices import (
 )
 
 
-def energies(count: int, seed: int = 3, bits: int = 24) -> np.ndarray:
+def energies(count: int, seed: int = 3, bits: int = 24) -> NDArray[np.float64]:
     """Energies of pairs in the widest window, from uniforms on a lattice."""
     multiples = np.random.default_rng(seed).integers(1678, int(0.0198 * 2**bits), count)
-    return -np.log1p(-multiples * 2.0**-bits)
+    found: NDArray[np.float64] = -np.log1p(-multiples * 2.0**-bits)
+    return found
 
 
 def test_integers_are_coherent_and_uniform_fractions_are_not() -> None:

@@ -124,19 +124,19 @@ def _conclusion(pairs: int, nvidia: int, amd: int, upper: int, odd: int) -> tupl
     if nvidia < GIVEN * pairs:
         if amd >= GIVEN_STAND_IN * pairs and amd > 3 * nvidia:
             return "amd", (
-                f"The arithmetic is AMD's as the stand-in tables model it: {counts}, {amd:,} AMD's "
-                "(a few come about by chance)."
+                f"The arithmetic is AMD's as the stand-in tables model it: {counts}, {amd:,} AMD's (a few "
+                "come about by chance)."
             )
         return None, (
-            f"The arithmetic stays open: {counts}, {amd:,} those of AMD's stand-in tables "
-            "(a few come about by chance)."
+            f"The arithmetic stays open: {counts}, {amd:,} those of AMD's stand-in tables (a few come about "
+            "by chance)."
         )
     if upper < ENOUGH:
         return None, f"The arithmetic is NVIDIA's, of a generation that stays open: {counts}."
     if odd >= ODD * upper:
         return "nvidia-pascal-", (
-            f"The arithmetic is that of NVIDIA's Pascal or older: {counts}, and {odd:,} of {upper:,} "
-            "in the upper half turn need a bit that later GPUs lose."
+            f"The arithmetic is that of NVIDIA's Pascal or older: {counts}, and {odd:,} of {upper:,} in the "
+            "upper half turn need a bit that later GPUs lose."
         )
     if odd == 0:
         return "nvidia-volta+", (
@@ -144,8 +144,8 @@ def _conclusion(pairs: int, nvidia: int, amd: int, upper: int, odd: int) -> tupl
             "upper half turn needs a bit that those GPUs lose (on Pascal or older about half would)."
         )
     return None, (
-        f"The arithmetic is NVIDIA's, of a generation that stays open: {counts}; {odd:,} of {upper:,} in "
-        "the upper half turn need a bit that Volta and newer GPUs lose."
+        f"The arithmetic is NVIDIA's, of a generation that stays open: {counts}; {odd:,} of {upper:,} in the "
+        "upper half turn need a bit that Volta and newer GPUs lose."
     )
 
 

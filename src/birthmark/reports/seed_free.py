@@ -1,0 +1,240 @@
+"""From a seed-free reading of a tensor to a finding, and to what is said where there is none.
+
+A coherence has its own statistic: R of the pairs' phases, with R^2 exponential under chance. In the schema's
+keys n is the number of pairs, r = R / sqrt(n) is the length of their mean phase (0 to 1), sigma = r sqrt(n)
+is R, and log10_p comes from exp(-R^2), not from a Gaussian tail.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from birthmark.devices.catalogue import Device, sharing
+from birthmark.evidence.coherence import Background, Coherence
+from birthmark.evidence.lattices import ADJACENT, CPU, JAX
+from birthmark.evidence.pair_arithmetic import PairArithmetic
+from birthmark.evidence.seed_free import SeedFree
+from birthmark.evidence.verdict import Claim
+from birthmark.reports.reading import (
+    AlteredModel,
+    BitExactModel,
+    ControlsModel,
+    DecoysModel,
+    DeviceModel,
+    Finding,
+    LayoutControlModel,
+    LayoutModel,
+    SamplerModel,
+    ScoreModel,
+    SeedControlModel,
+    SurvivorsModel,
+    VendorModel,
+)
+from birthmark.survivors.survivor import Survivors
+
+#: More ids than this are not listed.
+MOST_IDS = 1 << 17
+#: Bins of the other layouts' R.
+EDGES = tuple(float(edge) for edge in np.arange(0.0, 5.01, 0.5))
+_NO_SCORE = ScoreModel(n=0, r=None, sigma=None, log10_p_local=None, log10_p_global=None)
+
+
+def layout_finding(found: SeedFree, survivors: Survivors) -> Finding:
+    """A layout without its seed as a finding.
+
+    Args:
+        found: with the result "layout".
+        survivors: what it was read from.
+    """
+    if (
+        found.result != "layout"
+        or found.threads is None
+        or found.scale is None
+        or found.selection is None
+        or found.holdout is None
+        or found.together is None
+    ):
+        raise ValueError(f"a seed-free reading with the result {found.result!r} is no finding")
+    arithmetic = found.arithmetic.arithmetic if found.arithmetic else None
+    devices = sharing(found.threads, arithmetic)
+    ids = survivors.likely()
+    return Finding(
+        tensor=survivors.tensor,
+        outcome="layout-only",
+        survivors=SurvivorsModel(
+            axis=survivors.axis, count=int(ids.size), ids=ids.tolist() if ids.size <= MOST_IDS else None
+        ),
+        altered=AlteredModel(count=0, ids=[], elements=0),
+        scale=found.scale,
+        factor=None,
+        generator="philox",
+        platform=_platform(arithmetic, devices),
+        arithmetic=arithmetic,
+        arithmetics_not_excluded=[arithmetic] if arithmetic else [],
+        method="seed-free",
+        seed=None,
+        seed_hex=None,
+        seed_rule=None,
+        declared=None,
+        offset=None,
+        index=None,
+        solve=None,
+        sampler=SamplerModel(
+            distribution="normal", parameters=[0.0, found.scale], dtype="float32", version=None
+        ),
+        layout=LayoutModel(
+            threads=found.threads,
+            not_excluded=[found.threads],
+            devices=[
+                DeviceModel(name=one.name, sm_count=one.sm_count, threads_per_sm=one.threads_per_sm)
+                for one in devices
+            ],
+        ),
+        selection=coherence_model(found.selection),
+        holdout=coherence_model(found.holdout),
+        trials=found.trials,
+        holdout_trials=1,
+        bit_exact=BitExactModel(equal=0, of=0, within_ulp={}),
+        share=None,
+        controls=_controls(found.background, found.together),
+        vendor=_vendor(found.arithmetic),
+    )
+
+
+def layout_claim(found: SeedFree, survivors: Survivors) -> Claim:
+    """The same as the overall verdict sees it."""
+    return Claim("layout-only", survivors.tensor, ("philox", None, found.threads, None))
+
+
+def coherence_model(one: Coherence) -> ScoreModel:
+    """A coherence in the schema's keys; see the head of this module."""
+    if one.numbers == 0:
+        return _NO_SCORE
+    return ScoreModel(
+        n=one.numbers,
+        r=one.r / math.sqrt(one.numbers),
+        sigma=one.r,
+        log10_p_local=one.log10_p_local,
+        log10_p_global=one.log10_p_global,
+    )
+
+
+def seed_free_notes(found: SeedFree, tensor: str) -> list[str]:
+    """What a reader should know about a seed-free reading, whatever came of it."""
+    if found.result == "layout":
+        return _layout_notes(found, tensor)
+    if found.result == "family":
+        assert found.selection is not None
+        assert found.holdout is not None
+        return [
+            f"{tensor}, without any seed: {found.reason}. R = {found.selection.r:.1f} on the "
+            f"{found.selection.numbers:,} numbers that chose among {found.trials:,} suppositions, and "
+            f"{found.holdout.r:.1f} on {found.holdout.numbers:,} others (log10 p "
+            f"{found.holdout.log10_p_global:.1f})."
+        ]
+    word = "not tried" if found.result == "refused" else "nothing found"
+    return [f"{tensor}, layout without the seed: {word}, because {found.reason}."]
+
+
+def searched_text(found: SeedFree, tensor: str) -> str | None:
+    """What a seed-free reading tried, as a line of `searched.stages`; None where it tried nothing."""
+    if found.result == "refused":
+        return None
+    layouts = f"{len(found.layouts):,} layouts" if len(found.layouts) != 1 else "1 layout"
+    return (
+        f"{tensor}: seed-free, {layouts} and 5 families of generators, {found.trials:,} suppositions with "
+        "their scales, complete"
+    )
+
+
+def _layout_notes(found: SeedFree, tensor: str) -> list[str]:
+    assert found.together is not None
+    assert found.scale is not None
+    notes = [
+        f"Verdict on {tensor}: layout-only, because {found.reason}: R = {found.together.r:.1f} on all "
+        f"{found.together.numbers:,} pairs with a half sum of squares below {found.window:g} (of "
+        f"{found.pairs:,} surviving pairs). The scores are coherences of pairs: n counts pairs, sigma is R, "
+        "and p is exp(-R^2).",
+        "seed, offset and seed_hex are null: the layout was read without them. bit_exact is empty: without "
+        "a seed no value is predicted.",
+    ]
+    if found.background is not None and (rival := found.background.next_best) is not None:
+        notes.append(
+            f"Decoys are the {len(found.background.layouts):,} other layouts at the same scale, seeds take "
+            f"no part: the best of them reaches R = {rival[1].r:.1f}."
+        )
+    if found.odd_waves is not None and found.odd_waves.numbers:
+        notes.append(
+            f"Elements as far apart that are no partners (odd waves) reach R = {found.odd_waves.r:.1f} on "
+            f"{found.odd_waves.numbers:,} pairs, as chance does."
+        )
+    if found.nominal is not None:
+        notes.append(f"Scale {found.scale:.8g}, {found.nominal.formula}: found from the pairs.")
+    elif found.arithmetic is not None:
+        notes.append(
+            f"Scale {found.scale:.9g}, found from the pairs: with this float32 they have their bits."
+        )
+    else:
+        notes.append(
+            f"Scale {found.scale:.8g} was found from the pairs; it is none that people write down, so it was "
+            "perhaps changed after the draw."
+        )
+    if found.arithmetic is None:
+        notes.append("vendor is null: the exact scale of the draw is not known, so no pair was inverted.")
+    if found.largest is not None and found.largest > max(CPU.most, ADJACENT.most, JAX.most):
+        notes.append(
+            f"The largest value lies {found.largest:.2f} standard deviations out, beyond what PyTorch on a "
+            "CPU, TensorFlow, MindSpore or JAX can draw in float32."
+        )
+    return notes
+
+
+def _platform(arithmetic: str | None, devices: tuple[Device, ...]) -> str | None:
+    """The platform, where arithmetic or devices leave only one."""
+    if arithmetic is not None:
+        return "rocm" if arithmetic == "amd" else "cuda"
+    vendors = {device.vendor for device in devices}
+    if len(vendors) != 1:
+        return None
+    return "cuda" if vendors == {"nvidia"} else "rocm"
+
+
+def _controls(background: Background | None, together: Coherence) -> ControlsModel:
+    if background is None or (rival := background.next_best) is None:
+        return ControlsModel(
+            seed_plus_one=SeedControlModel(score=_NO_SCORE),
+            next_layout=None,
+            decoys=DecoysModel(count=0, max_sigma=None),
+        )
+    r = np.asarray(background.r)
+    counts, _ = np.histogram(np.minimum(r, np.nextafter(EDGES[-1], 0.0)), bins=EDGES)
+    return ControlsModel(
+        seed_plus_one=SeedControlModel(score=_NO_SCORE),
+        next_layout=LayoutControlModel(threads=rival[0], score=coherence_model(rival[1])),
+        decoys=DecoysModel(
+            count=len(background.layouts),
+            max_sigma=float(r.max()),
+            n=int(np.median(background.numbers)),
+            mean=float(r.mean()),
+            std=float(r.std()),
+            candidate_sigma=together.r,
+            edges=list(EDGES),
+            histogram=counts.tolist(),
+        ),
+    )
+
+
+def _vendor(test: PairArithmetic | None) -> VendorModel | None:
+    if test is None:
+        return None
+    nvidia, amd = test.nvidia - test.both, test.amd - test.both
+    telling = test.pairs - test.both
+    return VendorModel(
+        discriminating=telling,
+        nvidia=nvidia,
+        amd=amd,
+        neither=telling - nvidia - amd,
+        statement=test.statement,
+    )

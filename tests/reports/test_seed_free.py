@@ -1,0 +1,165 @@
+"""Seed-free readings as findings."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from birthmark.evidence.elements import Elements
+from birthmark.evidence.seed_free import SeedFree, read_layout
+from birthmark.evidence.verdict import overall
+from birthmark.hypothesis import Arithmetic, Draw, Hypothesis
+from birthmark.reports.reading import Finding
+from birthmark.reports.seed_free import (
+    coherence_model,
+    layout_claim,
+    layout_finding,
+    searched_text,
+    seed_free_notes,
+)
+from birthmark.survivors.survivor import Survivors
+
+SHAPE = (1600, 200)
+SURVIVORS = Survivors(
+    tensor="embedding",
+    shape=SHAPE,
+    dtype="float32",
+    axis="row",
+    ids=np.arange(1600),
+    probability=np.ones(1600),
+    distribution="normal",
+    scale=0.02,
+    scale_error=0.001,
+)
+
+
+def read(arithmetic: Arithmetic = "nvidia-volta+", std: float = 0.02, threads: int = 40960) -> SeedFree:
+    """A draw without a known seed, read."""
+    values = Hypothesis(Draw("normal", (0.0, std), SHAPE), threads, arithmetic).tensor(5870214893347715)
+    indices = np.arange(values.size)
+    elements = Elements(indices, values.ravel().astype(np.float64), indices // SHAPE[1])
+    return read_layout(elements, SHAPE, "float32", layouts=(20480, 40960, 41216, 81920))
+
+
+def nothing(result: str = "none") -> SeedFree:
+    """A reading without a layout."""
+    return SeedFree(result, "there is nothing", 1000, 500)  # type: ignore[arg-type]
+
+
+def test_a_layout_becomes_a_finding_without_a_seed() -> None:
+    """Layout and devices are told, the seed and the offset are null, and the scores are coherences."""
+    found = read()
+    finding = layout_finding(found, SURVIVORS)
+    assert finding.outcome == "layout-only"
+    assert finding.method == "seed-free"
+    assert (finding.seed, finding.seed_hex, finding.offset) == (None, None, None)
+    assert finding.layout is not None
+    assert finding.layout.threads == 40960
+    assert [one.name for one in finding.layout.devices][:1] == ["T4"]
+    assert (finding.platform, finding.arithmetic) == ("cuda", "nvidia-volta+")
+    assert finding.survivors.count == 1600
+    assert finding.sampler.parameters == [0.0, float(np.float32(0.02))]
+    for score in (finding.selection, finding.holdout):
+        assert score.r is not None
+        assert score.sigma is not None
+        assert score.log10_p_local is not None
+        assert 0.9 < score.r <= 1.0
+        assert score.sigma == pytest.approx(score.r * math.sqrt(score.n))
+        assert score.log10_p_local == pytest.approx(-(score.sigma**2) / math.log(10.0))
+    assert finding.vendor is not None
+    assert finding.vendor.discriminating == finding.vendor.nvidia
+    assert Finding.model_validate(json.loads(finding.model_dump_json())) == finding
+
+
+def test_the_other_layouts_are_the_decoys() -> None:
+    """The background is that of the other layouts, the next best of them is shown with its trials."""
+    found = read()
+    controls = layout_finding(found, SURVIVORS).controls
+    assert controls.decoys.count == 3
+    assert sum(controls.decoys.histogram) == 3
+    assert controls.decoys.max_sigma is not None
+    assert controls.decoys.max_sigma < 4.0
+    assert controls.next_layout is not None
+    assert controls.next_layout.threads in (20480, 41216, 81920)
+    assert controls.next_layout.score.sigma == controls.decoys.max_sigma
+    assert controls.seed_plus_one.score.n == 0
+
+
+def test_amd_draws_are_of_rocm() -> None:
+    """Where the pairs are those of AMD's stand-in tables the platform follows."""
+    finding = layout_finding(read("amd"), SURVIVORS)
+    assert (finding.platform, finding.arithmetic) == ("rocm", "amd")
+    assert finding.layout is not None
+    assert finding.layout.devices == []
+
+
+def test_an_inexact_scale_leaves_the_arithmetic_open() -> None:
+    """After a decay nothing is inverted: no vendor, every device of the layout, and a note why."""
+    values = Hypothesis(Draw("normal", (0.0, 0.02), SHAPE), 40960).tensor(9) * np.float32(0.79531)
+    indices = np.arange(values.size)
+    elements = Elements(indices, values.ravel().astype(np.float64), indices // SHAPE[1])
+    found = read_layout(elements, SHAPE, "float32", layouts=(20480, 40960))
+    finding = layout_finding(found, SURVIVORS)
+    assert finding.vendor is None
+    assert finding.arithmetic is None
+    assert any("vendor is null" in note for note in seed_free_notes(found, "embedding"))
+    assert any("perhaps changed" in note for note in seed_free_notes(found, "embedding"))
+
+
+def test_notes_explain_every_null_and_every_number() -> None:
+    """The notes name R, the pairs that were there, the controls and what is null."""
+    found = read()
+    text = " ".join(seed_free_notes(found, "embedding"))
+    assert f"{found.pairs:,} surviving pairs" in text
+    for words in (
+        "layout-only",
+        "seed, offset and seed_hex are null",
+        "bit_exact is empty",
+        "Decoys",
+        "odd waves",
+    ):
+        assert words in text
+    assert searched_text(found, "embedding") is not None
+    assert "4 layouts" in str(searched_text(found, "embedding"))
+
+
+@pytest.mark.parametrize(("result", "words"), [("none", "nothing found"), ("refused", "not tried")])
+def test_what_was_not_found_is_told_and_is_no_finding(result: str, words: str) -> None:
+    """A reading without a layout gives a note, and refuses to be a finding."""
+    notes = seed_free_notes(nothing(result), "embedding")
+    assert len(notes) == 1
+    assert words in notes[0]
+    with pytest.raises(ValueError, match="no finding"):
+        layout_finding(nothing(result), SURVIVORS)
+    assert (searched_text(nothing(result), "embedding") is None) == (result == "refused")
+
+
+def test_a_family_is_a_note() -> None:
+    """A generator without layouts is named in a note, with its coherence."""
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(3)
+    values = torch.empty(SHAPE).normal_(0.0, 0.02).numpy()
+    indices = np.arange(values.size)
+    elements = Elements(indices, values.ravel().astype(np.float64), indices // SHAPE[1])
+    notes = seed_free_notes(read_layout(elements, SHAPE, "float32", layouts=(20480,)), "embedding")
+    assert "PyTorch's CPU generator" in notes[0]
+    assert "log10 p" in notes[0]
+
+
+def test_the_verdict_of_such_a_finding_is_layout_only() -> None:
+    """By itself it makes the reading's verdict, and two tensors of one layout are no mixture."""
+    found = read()
+    claims = [layout_claim(found, SURVIVORS), layout_claim(found, SURVIVORS)]
+    assert overall(claims) == "layout-only"
+
+
+def test_no_numbers_give_no_score() -> None:
+    """A coherence of nothing is null in the schema, not NaN."""
+    from birthmark.evidence.coherence import Coherence
+
+    empty: Any = coherence_model(Coherence(0, 0.0))
+    assert (empty.n, empty.r, empty.sigma, empty.log10_p_local) == (0, None, None, None)
