@@ -18,7 +18,7 @@ from birthmark.search.elements import Elements
 from birthmark.search.places import unpack
 from birthmark.search.sieve import LEAST, MOST
 from birthmark.search.space import Prediction
-from birthmark.search.windows import Test, words_test
+from birthmark.search.windows import WordsTest, words_test
 from birthmark.survivors.survivor import Distribution
 
 #: Witnesses of the probe's own unit that are asked before all others: if the probe holds, they do.
@@ -43,7 +43,7 @@ class Block:
     rank: int
     counter: int
     thread: int
-    test: Test
+    test: WordsTest
     packed: int
     groups: tuple[Group, ...]
     sieve: NDArray[np.int64]
@@ -58,7 +58,8 @@ def shares(candidates: Elements, distribution: Distribution, *, double: bool) ->
     """The share of seeds that pass each element's windows, whatever its lane; 2 where it has no test."""
     found = np.empty(len(candidates))
     for e in range(len(candidates)):
-        test = words_test(distribution, float(candidates.low[e]), float(candidates.high[e]), 0, double=double)
+        low, high = float(candidates.low[e]), float(candidates.high[e])
+        test = words_test(distribution, low, high, 0, double=double, finer=False)
         found[e] = 2.0 if test is None else test.share
     return found
 
@@ -71,6 +72,7 @@ def blocks_of(
     places: NDArray[np.uint64],
     sharp: NDArray[np.bool_],
     distribution: Distribution,
+    wanted: frozenset[int],
     *,
     double: bool,
 ) -> tuple[Block, ...]:
@@ -84,23 +86,33 @@ def blocks_of(
         places: packed places of the elements under them.
         sharp: bool[elements], which of them a sieve may ask.
         distribution: the distribution of the values.
+        wanted: the packed places of the probe that are to be scanned.
         double: whether the draw is in double precision.
     """
     order = _order(element, elements, witness_columns)
+    low, high = float(elements.low[element]), float(elements.high[element])
+    tests = {
+        lane: words_test(distribution, low, high, lane, double=double) for lane in range(2 if double else 4)
+    }
+    # Most blocks have one member, which agrees with itself on everything; they share what follows from that.
+    everything = np.ones(places.shape[1], np.bool_)
+    alone = _asked(order, sharp)
     found = []
     column = places[:, element]
-    for packed in np.unique(column).tolist():
+    for packed in sorted(wanted.intersection(column.tolist())):
         members = np.flatnonzero(column == np.uint64(packed))
         rank, call, thread, lane = unpack(packed)
-        low, high = float(elements.low[element]), float(elements.high[element])
-        test = words_test(distribution, low, high, lane, double=double)
+        test = tests[lane]
         if test is None:
             continue
         counter = predictions[int(members[0])].hypothesis.offset // 4 + call
-        agreed = (places[members] == places[members[0]]).all(axis=0)
-        sieve = _asked(order, agreed & sharp)
-        # A sieve of the whole block makes those of its groups needless.
-        groups = _groups(members, predictions, places, order, sharp & (len(sieve) == 0))
+        if len(members) == 1:
+            sieve = alone
+            groups: tuple[Group, ...] = (Group(order, members, everything, alone[:0]),)
+        else:
+            sieve = _asked(order, (places[members] == places[members[0]]).all(axis=0) & sharp)
+            # A sieve of the whole block makes those of its groups needless.
+            groups = _groups(members, predictions, places, order, sharp & (len(sieve) == 0))
         found.append(Block(element, rank, counter, thread, test, packed, groups, sieve))
     return tuple(sorted(found, key=lambda block: (-len(block.members), block.packed)))
 

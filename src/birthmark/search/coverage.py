@@ -36,13 +36,14 @@ class Scan:
 
 @dataclass(slots=True)
 class Coverage:
-    """The scans of a plan's stages so far."""
+    """The scans of a plan's stages so far, by probe and place."""
 
-    scans: list[Scan] = field(default_factory=list)
+    scans: dict[tuple[int, int], list[Scan]] = field(default_factory=dict)
 
     def add(self, scans: Iterable[Scan]) -> None:
         """Take note of more scans."""
-        self.scans.extend(scans)
+        for scan in scans:
+            self.scans.setdefault((scan.element, scan.packed), []).append(scan)
 
     def serving(self, prediction: Prediction, places: dict[int, int]) -> frozenset[int]:
         """The probes that were scanned for a prediction.
@@ -53,13 +54,13 @@ class Coverage:
         """
         name, threads = identity(prediction), prediction.threads[0]
         return frozenset(
-            scan.element
-            for scan in self.scans
-            if places.get(scan.element) == scan.packed
-            and (name in scan.served or (scan.at_least is not None and threads >= scan.at_least))
+            element
+            for element, packed in places.items()
+            for scan in self.scans.get((element, packed), ())
+            if name in scan.served or (scan.at_least is not None and threads >= scan.at_least)
         )
 
     @property
     def elements(self) -> frozenset[int]:
         """Every probe that was scanned anywhere."""
-        return frozenset(scan.element for scan in self.scans)
+        return frozenset(element for element, _ in self.scans)

@@ -11,15 +11,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from birthmark.search.miss import element_fails
 from birthmark.search.windows import chance, standard_interval
 from birthmark.survivors.split import Selection
 
 #: Units whose elements may become probes: the surest, and those that start the tensor.
 SUREST_UNITS, FIRST_UNITS = 48, 16
 #: Elements of each that may.
-PROBES_PER_UNIT = 4
+PROBES_PER_UNIT = 6
 #: Witnesses in all, and units that they come from.
 WITNESSES, WITNESS_UNITS = 288, 48
+#: The first units contribute so many times more, for they may be all that layouts agree on.
+FIRST_MORE = 3
 #: Normal witnesses are no larger than this: values beyond it are rare, and rarely untouched.
 LARGEST_WITNESS = 3.0
 #: An extreme value is suspicious where a draw of as many elements has one with less than this chance.
@@ -36,6 +39,7 @@ class Elements:
         probability: float64[n], that its unit still holds its initial values.
         low, high: float64[n], where its standard value lies if it does.
         chance: float64[n], how often a wrong seed's value lies there.
+        fails: float64[n], the chance that the element was altered although its unit was not.
     """
 
     indices: NDArray[np.int64]
@@ -44,6 +48,7 @@ class Elements:
     low: NDArray[np.float64]
     high: NDArray[np.float64]
     chance: NDArray[np.float64]
+    fails: NDArray[np.float64]
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -58,6 +63,7 @@ class Elements:
             np.concatenate([first.low, second.low]),
             np.concatenate([first.high, second.high]),
             np.concatenate([first.chance, second.chance]),
+            np.concatenate([first.fails, second.fails]),
         )
 
     def take(self, which: NDArray[np.int64]) -> Elements:
@@ -69,6 +75,7 @@ class Elements:
             self.low[which],
             self.high[which],
             self.chance[which],
+            self.fails[which],
         )
 
 
@@ -97,6 +104,7 @@ def usable(selection: Selection, dtype: str) -> Elements:
         low,
         high,
         chance(selection.distribution, low, high),
+        element_fails(selection.distribution, size),
     )
     return everything.take(kept)
 
@@ -114,7 +122,8 @@ def probe_candidates(elements: Elements, *, normal: bool) -> Elements:
 def witnesses(elements: Elements, *, normal: bool) -> Elements:
     """Elements of the surest units that the second test asks one by one: a round of units, then the next.
 
-    Beside the surest units those of the first rows are there, because layouts agree on them.
+    Beside the surest units those of the first rows are there, and with more elements each, because layouts
+    agree on them.
     """
     tame = np.arange(len(elements))
     if normal:
@@ -126,7 +135,16 @@ def witnesses(elements: Elements, *, normal: bool) -> Elements:
     earliest = np.argsort(some.indices[first] + ~sure * np.int64(2**62), kind="stable")[: WITNESS_UNITS // 4]
     chosen = units[np.unique(np.concatenate([surest, earliest]))]
     each = -(-WITNESSES // max(len(chosen), 1))
-    order = _best_of_each(some, _bluntness(some, normal=normal), chosen, each)
+    bluntness = _bluntness(some, normal=normal)
+    order = np.unique(
+        np.concatenate(
+            [
+                _best_of_each(some, bluntness, chosen, each),
+                _best_of_each(some, bluntness, units[earliest], FIRST_MORE * each),
+            ]
+        )
+    )
+    order = order[np.argsort(bluntness[order], kind="stable")]
     # The n-th best of every unit before the (n + 1)-th of any; within a round the surest units first.
     turn = np.empty(len(order), np.int64)
     unit = some.unit[order]

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from birthmark.generators.philox import KEY_STEP_0, KEY_STEP_1, MULTIPLIER_0, MULTIPLIER_1
 from birthmark.numerics.compiled import kernel
 from birthmark.search.vectors import widest_vectors
-from birthmark.search.windows import Test
+from birthmark.search.windows import WordsTest
 
 #: Seeds whose hits are counted together before anything is stored.
 CHUNK = 64
@@ -322,7 +322,9 @@ class Scanned:
     done: int
 
 
-def scan(first: int, count: int, fixed: NDArray[np.uint64], test: Test, hits: NDArray[np.uint64]) -> Scanned:
+def scan(
+    first: int, count: int, fixed: NDArray[np.uint64], test: WordsTest, hits: NDArray[np.uint64]
+) -> Scanned:
     """Scan `count` consecutive seeds.
 
     Args:
@@ -339,7 +341,7 @@ def scan(first: int, count: int, fixed: NDArray[np.uint64], test: Test, hits: ND
 
 
 def scan_listed(
-    seeds: NDArray[np.uint64], counter: int, thread: int, test: Test, hits: NDArray[np.uint64]
+    seeds: NDArray[np.uint64], counter: int, thread: int, test: WordsTest, hits: NDArray[np.uint64]
 ) -> Scanned:
     """`scan` for any seeds of 64 bits; it takes about a third longer."""
     found, passed, done = _scan_listed(
@@ -348,6 +350,6 @@ def scan_listed(
     return Scanned(int(found), int(passed), int(done))
 
 
-def count_passing(first: int, count: int, fixed: NDArray[np.uint64], test: Test) -> int:
+def count_passing(first: int, count: int, fixed: NDArray[np.uint64], test: WordsTest) -> int:
     """How many of `count` seeds have their words 0 and 1 in the windows: the bare kernel, for benchmarks."""
     return int(_count(np.uint64(first), np.uint64(count), fixed, test.windows))

@@ -21,8 +21,8 @@ from birthmark.search.miss import chance_of_miss, unit_fails
 LEAST_UNITS, MOST_PROBES = 3, 12
 #: What a hit costs, in scanned seeds, and what each prediction costs through which it must be followed.
 HIT_COST, FOLLOWED_COST = 15.0, 60.0
-#: A chance of a miss below this is none: no sum of logarithms need grow further.
-_NEVER = 1e-12
+#: A further probe must lower the chance of a miss by this factor at least: e^0.02.
+LEAST_GAIN = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +81,13 @@ def choose(
     return Choice(tuple(used[len(chosen) :]), chance_of_miss(probed_units(candidates, used)))
 
 
-def probed_units(candidates: Elements, elements: Sequence[int]) -> dict[int, tuple[float, int]]:
-    """Each unit's probability and number of probes."""
-    found: dict[int, tuple[float, int]] = {}
+def probed_units(candidates: Elements, elements: Sequence[int]) -> dict[int, tuple[float, float]]:
+    """Each unit's probability, and the chance that all its probes were altered."""
+    found: dict[int, tuple[float, float]] = {}
     for e in elements:
         unit = int(candidates.unit[e])
-        found[unit] = (float(candidates.probability[e]), found.get(unit, (0.0, 0))[1] + 1)
+        before = found.get(unit, (0.0, 1.0))[1]
+        found[unit] = (float(candidates.probability[e]), before * float(candidates.fails[e]))
     return found
 
 
@@ -112,11 +113,12 @@ def _next(
     for e in order.tolist():
         if e in taken:
             continue
-        probability, probes = units.get(int(candidates.unit[e]), (float(candidates.probability[e]), 0))
-        before, after = unit_fails(probability, probes), unit_fails(probability, probes + 1)
-        gain = math.log(max(before, _NEVER) / max(after, _NEVER))
+        unit, own = int(candidates.unit[e]), float(candidates.fails[e])
+        probability, fails = units.get(unit, (float(candidates.probability[e]), 1.0))
+        before, after = unit_fails(probability, fails), unit_fails(probability, fails * own)
+        gain = math.log(before / after)
         # While units are missing a new one goes before any second probe of an old one.
-        rated = (fresh_needed and probes == 0, gain / costs[e], e)
-        if gain > 0.0 and (best is None or rated[:2] > best[:2]):
+        rated = (fresh_needed and unit not in units, gain / costs[e], e)
+        if gain > LEAST_GAIN and (best is None or rated[:2] > best[:2]):
             best = rated
     return best[2] if best else None

@@ -24,7 +24,7 @@ from birthmark.search.windows import words_test
 from birthmark.survivors.survivor import Distribution
 
 #: Witnesses that pass more seeds than this are not worth asking.
-BLUNT = 0.15
+BLUNT = 0.1
 #: Witnesses that a sieve asks at the most, and the fewest that make one.
 MOST, LEAST = 40, 16
 #: Seeds that are sieved together, and witnesses between two clearings.

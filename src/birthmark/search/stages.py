@@ -21,7 +21,7 @@ from birthmark.search.blocks import Block, blocks_of, shares
 from birthmark.search.confirm import decisive, kind_of, prepare
 from birthmark.search.coverage import Coverage, Scan, identity
 from birthmark.search.elements import Elements
-from birthmark.search.miss import COVERED, MOST, MOST_DICTIONARY, chance_of_miss
+from birthmark.search.miss import COVERED, MOST, MOST_DICTIONARY, MOST_WIDE, chance_of_miss
 from birthmark.search.places import locate, unpack
 from birthmark.search.plan import Plan
 from birthmark.search.probes import choose, probed_units
@@ -89,7 +89,7 @@ def stages(plan: Plan) -> Iterator[Stage]:
         yield _stage("dictionary", table, seeds, table.rows(), MOST_DICTIONARY, Coverage())
         wide = _wide(plan)
         if wide is not None:
-            yield _stage("wide dictionary", wide, seeds, wide.rows(), MOST_DICTIONARY, Coverage())
+            yield _stage("wide dictionary", wide, seeds, wide.rows(), MOST_WIDE, Coverage())
     if not every.size:
         return
     if free := _layout_free(table, every, done):
@@ -179,13 +179,13 @@ def _stage(
             places,
             sieve.sharp,
             plan.selection.distribution,
+            frozenset(wanted[probes[probe]]),
             double=plan.double,
         )
         fresh = tuple(
             block
             for block in found
-            if block.packed in wanted[probes[probe]]
-            and any(probes[probe] not in space.serving(rows[member], done) for member in block.members)
+            if any(probes[probe] not in space.serving(rows[member], done) for member in block.members)
         )
         blocks.append(fresh)
         scans.extend(_scan(block, probes[probe], predictions, at_least) for block in fresh)

@@ -88,7 +88,7 @@ def chance(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Test:
+class WordsTest:
     """What the two words of a pair must be for a seed to pass.
 
     Attributes:
@@ -116,7 +116,7 @@ _LEVEL_SHIFT = 31
 
 def words_test(
     distribution: Distribution, low: float, high: float, lane: int, *, double: bool, finer: bool = True
-) -> Test | None:
+) -> WordsTest | None:
     """The test of one element's words.
 
     Args:
@@ -136,11 +136,11 @@ def words_test(
     return _normal(low, high, lane, double=double, finer=finer)
 
 
-def around(pair: int, even: int, odd: int, margin: int) -> Test:
+def around(pair: int, even: int, odd: int, margin: int) -> WordsTest:
     """A test that given words pass, and others only within a margin of both."""
     share = ((2 * margin + 1) / _WORDS) ** 2
     windows = _windows(even - margin, 2 * margin, odd - margin, 2 * margin)
-    return Test(pair, windows, _LEVEL, share, share)
+    return WordsTest(pair, windows, _LEVEL, share, share)
 
 
 def radius_limit(size: float) -> int:
@@ -148,24 +148,24 @@ def radius_limit(size: float) -> int:
     return min(int(_WORDS * math.exp(-size * size / 2) * (1 + 2.0**-20)) + 2, _WORDS - 1)
 
 
-def _normal(low: float, high: float, lane: int, *, double: bool, finer: bool) -> Test | None:
+def _normal(low: float, high: float, lane: int, *, double: bool, finer: bool) -> WordsTest | None:
     least, most = max(low, -high), max(-low, high)
     if least <= 0.0 or least >= (LARGEST_DOUBLE if double else LARGEST_NORMAL):
         return None
     limit = radius_limit(least)
     if double:
         share = ((limit | _BLURRED) + 1) / _WORDS
-        return Test(0, _windows(0, _WORDS - 1, 0, limit | _BLURRED), _LEVEL, share, share)
+        return WordsTest(0, _windows(0, _WORDS - 1, 0, limit | _BLURRED), _LEVEL, share, share)
     # Directions of positive sine, positive cosine, negative sine and negative cosine, in turns of 2^32.
     centre = ((lane % 2 == 0) * (_WORDS // 4) + (low < 0) * (_WORDS // 2)) % _WORDS
     half = _arc(least / LARGEST_NORMAL) + _ARC_SLACK
     width = min(2 * half, _WORDS - 1)
     share = (limit + 1) / _WORDS * (width + 1) / _WORDS
     if not finer:
-        return Test(lane // 2, _windows(0, limit, centre - half, width), _LEVEL, share, share)
+        return WordsTest(lane // 2, _windows(0, limit, centre - half, width), _LEVEL, share, share)
     shift = max(limit.bit_length() - _STEP_BITS, 0)
     table, fine = _stairs(least, most, limit, shift)
-    return Test(lane // 2, _windows(0, limit, centre - half, width, centre, shift), table, share, fine)
+    return WordsTest(lane // 2, _windows(0, limit, centre - half, width, centre, shift), table, share, fine)
 
 
 def _stairs(least: float, most: float, limit: int, shift: int) -> tuple[NDArray[np.uint64], float]:
@@ -187,7 +187,7 @@ def _arc(cosine: float) -> int:
     return int(math.acos(min(cosine, 1.0)) / (2 * math.pi) * _WORDS)
 
 
-def _uniform(low: float, high: float, lane: int, *, double: bool) -> Test | None:
+def _uniform(low: float, high: float, lane: int, *, double: bool) -> WordsTest | None:
     if not low < high:
         return None
     first = max(math.floor(low * _WORDS) - 2, 0)
@@ -198,7 +198,7 @@ def _uniform(low: float, high: float, lane: int, *, double: bool) -> Test | None
     window = (first, last - first)
     whole = (0, _WORDS - 1)
     share = (last - first + 1) / _WORDS
-    return Test(pair, _windows(*((*whole, *window) if odd else (*window, *whole))), _LEVEL, share, share)
+    return WordsTest(pair, _windows(*((*whole, *window) if odd else (*window, *whole))), _LEVEL, share, share)
 
 
 def _windows(
