@@ -1,0 +1,5 @@
+"""`python -m birthmark` is the command line."""
+
+from birthmark.cli import main
+
+main()
