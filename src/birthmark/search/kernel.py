@@ -142,11 +142,11 @@ def inside(
 
 
 @kernel(inline=True)
-def _on_stairs(
+def on_stairs(
     even: np.uint64, odd: np.uint64, centre: np.uint64, shift: np.uint64, stairs: NDArray[np.uint64]
 ) -> bool:
-    """The finer test of a pair of words that lies in its windows."""
-    step = even >> shift
+    """The finer test of two words that lie in their windows; beyond, the last step stands for all."""
+    step = min(even >> shift, np.uint64(stairs.shape[0] - 1))
     apart = odd - centre
     apart = min(apart, _ZERO - apart)
     held: bool = stairs[step, 0] <= apart <= stairs[step, 1]
@@ -243,7 +243,7 @@ def _scan(
         passed += here
         for i in marked[:here]:
             hits[found] = base + i
-            found += np.uint64(_on_stairs(evens[i], odds[i], centre, shift, stairs))
+            found += np.uint64(on_stairs(evens[i], odds[i], centre, shift, stairs))
         done += _CHUNK
     return found, passed, min(done, count)
 
@@ -287,7 +287,7 @@ def _collect_listed(
             if inside(evens[i], odds[i], low_0, width_0, low_1, width_1):
                 passed += _ONE
                 hits[found] = part[i]
-                found += np.uint64(_on_stairs(evens[i], odds[i], centre, shift, stairs))
+                found += np.uint64(on_stairs(evens[i], odds[i], centre, shift, stairs))
         done += size
     return found, passed, done
 

@@ -1,8 +1,8 @@
 """The sieve between a probe and the second test: whole vectors of seeds against one witness after another.
 
 Nearly every seed that passes a probe is false, and the second test tells so, but one seed at a time. The
-sieve asks the same question with the integer windows of the first words alone, many seeds in a row, and lets
-the same sequential test decide: what is left after a dozen witnesses is hardly more than the true seed.
+sieve asks the same question with windows and stairs of the words alone, many seeds in a row, and lets the
+same sequential test decide: what is left after a dozen witnesses is hardly more than the true seed.
 
 Only witnesses that all predictions in question place alike can be asked here.
 """
@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from birthmark.numerics.compiled import kernel
 from birthmark.search.elements import Elements
-from birthmark.search.kernel import inside, shifted, words_whole
+from birthmark.search.kernel import inside, on_stairs, shifted, words_whole
 from birthmark.search.places import call_of, lane_of, rank_of, thread_of
-from birthmark.search.sequential import HELD, REJECT
+from birthmark.search.sequential import HELD, LEAST_CHANCE, REJECT
 from birthmark.search.vectors import widest_vectors
-from birthmark.search.windows import words_test
+from birthmark.search.windows import STEPS, words_test
 from birthmark.survivors.survivor import Distribution
 
 #: Witnesses that pass more seeds than this are not worth asking.
@@ -30,21 +30,24 @@ MOST, LEAST = 40, 16
 #: Seeds that are sieved together, and witnesses between two clearings.
 BATCH, CLEARING = 512, 4
 
-_ZERO = np.uint64(0)
+_HALF = np.uint64(32)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sieve:
-    """The windows of witnesses in every lane.
+    """The words of witnesses, in every lane.
 
     Attributes:
-        windows: uint64[elements, lanes, 5]: the pair, then low and width for each of its words.
-        gain: float64[elements], what a hit adds to the log-likelihood ratio; 0 for a witness that is too
-            blunt.
+        pairs: int64[elements, lanes]: which two words of a call a lane is made from.
+        windows: uint64[elements, lanes, 7], see `search.windows`.
+        stairs: uint64[elements, steps, 2], see there; the last step repeated.
+        gain: float64[elements], what a hit adds to the log-likelihood ratio; 0 where a witness is too blunt.
         loss: float64[elements], what a miss takes away.
     """
 
+    pairs: NDArray[np.int64]
     windows: NDArray[np.uint64]
+    stairs: NDArray[np.uint64]
     gain: NDArray[np.float64]
     loss: NDArray[np.float64]
 
@@ -55,24 +58,29 @@ class Sieve:
 
 
 def sieve_of(elements: Elements, distribution: Distribution, *, double: bool) -> Sieve:
-    """Prepare the windows of elements in every lane that they can have."""
-    lanes = 2 if double else 4
-    windows = np.zeros((len(elements), 4, 5), np.uint64)
-    gain, loss = np.zeros(len(elements)), np.zeros(len(elements))
-    for e in range(len(elements)):
+    """Prepare the words of elements in every lane that they can have."""
+    n, lanes = len(elements), 2 if double else 4
+    pairs = np.zeros((n, 4), np.int64)
+    windows = np.zeros((n, 4, 7), np.uint64)
+    stairs = np.zeros((n, STEPS, 2), np.uint64)
+    gain, loss = np.zeros(n), np.zeros(n)
+    for e in range(n):
         low, high = float(elements.low[e]), float(elements.high[e])
-        share = 1.0
+        first = words_test(distribution, low, high, 0, double=double)
+        if first is None or first.fine > BLUNT:
+            continue
+        steps = len(first.stairs)
+        stairs[e, :steps], stairs[e, steps:] = first.stairs, first.stairs[-1]
         for lane in range(lanes):
+            # Lanes differ in words and direction, not in the stairs.
             test = words_test(distribution, low, high, lane, double=double, finer=False)
-            if test is None:
-                break
-            windows[e, lane, 0] = test.pair
-            windows[e, lane, 1:] = test.windows[:4]
-            share = test.share
-        if share <= BLUNT:
-            share = max(share, 1e-3)
-            gain[e], loss[e] = np.log(HELD / share), np.log((1 - HELD) / (1 - share))
-    return Sieve(windows, gain, loss)
+            assert test is not None
+            pairs[e, lane] = test.pair
+            windows[e, lane] = test.windows
+            windows[e, lane, 5] = first.windows[5]
+        share = max(first.fine, LEAST_CHANCE)
+        gain[e], loss[e] = np.log(HELD / share), np.log((1 - HELD) / (1 - share))
+    return Sieve(pairs, windows, stairs, gain, loss)
 
 
 @kernel(inline=True)
@@ -84,14 +92,22 @@ def _weigh(
     counter: np.uint64,
     thread: np.uint64,
     windows: NDArray[np.uint64],
+    stairs: NDArray[np.uint64],
     gain: float,
     loss: float,
 ) -> None:
     widest_vectors()
     low_0, width_0, low_1, width_1 = shifted(windows)
+    centre, shift = windows[4] << _HALF, windows[5] + _HALF
+    evens, odds = np.empty(BATCH, np.uint64), np.empty(BATCH, np.uint64)
     for i in range(seeds.shape[0]):
-        even, odd = words_whole(seeds[i] + rank, odd_pair, counter, thread)
-        ratio[i] += gain if inside(even, odd, low_0, width_0, low_1, width_1) else loss
+        evens[i], odds[i] = words_whole(seeds[i] + rank, odd_pair, counter, thread)
+    for i in range(seeds.shape[0]):
+        ratio[i] += loss
+        if inside(evens[i], odds[i], low_0, width_0, low_1, width_1) and on_stairs(
+            evens[i], odds[i], centre, shift, stairs
+        ):
+            ratio[i] += gain - loss
 
 
 @kernel()
@@ -100,7 +116,9 @@ def _sift(
     order: NDArray[np.int64],
     base: np.uint64,
     places: NDArray[np.uint64],
+    pairs: NDArray[np.int64],
     windows: NDArray[np.uint64],
+    stairs: NDArray[np.uint64],
     gain: NDArray[np.float64],
     loss: NDArray[np.float64],
 ) -> int:
@@ -114,12 +132,12 @@ def _sift(
             e = order[turn]
             place = places[e]
             lane = lane_of(place)
-            test = windows[e, lane]
             counter, thread, rank = base + call_of(place), thread_of(place), rank_of(place)
-            if test[0] > _ZERO:
-                _weigh(batch[:size], ratio, True, rank, counter, thread, test[1:], gain[e], loss[e])
+            now, test, steps = batch[:size], windows[e, lane], stairs[e]
+            if pairs[e, lane]:
+                _weigh(now, ratio, True, rank, counter, thread, test, steps, gain[e], loss[e])
             else:
-                _weigh(batch[:size], ratio, False, rank, counter, thread, test[1:], gain[e], loss[e])
+                _weigh(now, ratio, False, rank, counter, thread, test, steps, gain[e], loss[e])
             if turn % CLEARING == CLEARING - 1 or turn == order.shape[0] - 1:
                 alive = 0
                 for i in range(size):
@@ -150,5 +168,15 @@ def sift(
     Returns:
         A view of `seeds`, in their order.
     """
-    kept = _sift(seeds, order, np.uint64(base), places, sieve.windows, sieve.gain, sieve.loss)
+    kept = _sift(
+        seeds,
+        order,
+        np.uint64(base),
+        places,
+        sieve.pairs,
+        sieve.windows,
+        sieve.stairs,
+        sieve.gain,
+        sieve.loss,
+    )
     return seeds[:kept]

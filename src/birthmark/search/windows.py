@@ -37,12 +37,17 @@ LARGEST_DOUBLE = math.sqrt(108 * math.log(2))
 DENSE = 1 / 256
 
 _WORDS = 1 << 32
-#: Steps of the radius word: 2 to this power.
-_STEP_BITS = 8
+#: Steps of the radius word at the most, a power of two.
+STEPS = 256
 #: Arc added on both sides of an angle window, in words: 2.4e-5 of a radian.
 _ARC_SLACK = 1 << 14
 #: In double precision the first word of a pair is XORed into the lowest 11 bits of the second's.
 _BLURRED = (1 << 11) - 1
+
+
+def scale_spread(scale_error: float) -> float:
+    """By how much, relatively, a scale may be off, from its relative standard error."""
+    return min(SCALE_ERRORS * scale_error + SLACK, 0.5)
 
 
 def standard_interval(
@@ -61,7 +66,7 @@ def standard_interval(
         (low, high), float64: ends of the interval; uniforms cut to [0, 1].
     """
     least, most = interval(values, dtype)
-    spread = min(SCALE_ERRORS * scale_error + SLACK, 0.5)
+    spread = scale_spread(scale_error)
     ends = np.stack([end / (scale * factor) for end in (least, most) for factor in (1 - spread, 1 + spread)])
     low, high = ends.min(axis=0), ends.max(axis=0)
     if distribution == "normal":
@@ -162,8 +167,8 @@ def _normal(low: float, high: float, lane: int, *, double: bool, finer: bool) ->
     width = min(2 * half, _WORDS - 1)
     share = (limit + 1) / _WORDS * (width + 1) / _WORDS
     if not finer:
-        return WordsTest(lane // 2, _windows(0, limit, centre - half, width), _LEVEL, share, share)
-    shift = max(limit.bit_length() - _STEP_BITS, 0)
+        return WordsTest(lane // 2, _windows(0, limit, centre - half, width, centre), _LEVEL, share, share)
+    shift = max(limit.bit_length() - (STEPS.bit_length() - 1), 0)
     table, fine = _stairs(least, most, limit, shift)
     return WordsTest(lane // 2, _windows(0, limit, centre - half, width, centre, shift), table, share, fine)
 
