@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from birthmark.evidence.elements import Elements
+from birthmark.evidence.elements import Elements, matrix_shape
 from birthmark.hypothesis import Hypothesis
+from birthmark.survivors.levelling import levelled
 from birthmark.survivors.survivor import Axis
 
 
@@ -51,6 +52,14 @@ class Case:
     def everything(self) -> Elements:
         """Selection and hold-out together, in ascending order."""
         return self.selection.with_(self.holdout)
+
+    def levelled(self) -> Case:
+        """The same case with levelled values: what a trace is scored on, where no value is predicted."""
+        everything = self.everything
+        columns = matrix_shape(self.shape)[1]
+        level = replace(everything, values=levelled(everything.values, everything.indices, columns))
+        hidden = np.isin(everything.indices, self.holdout.indices, assume_unique=True)
+        return replace(self, selection=level.keep(~hidden), holdout=level.keep(hidden))
 
     @property
     def seed_of_rank(self) -> int:

@@ -21,11 +21,7 @@ def remarks(judgement: Judgement) -> tuple[str, ...]:
     if judgement.outcome in ("match", "seed-only"):
         found += [*_scale(judgement), *_draw(judgement), *_arithmetic(judgement), *_units(judgement)]
     if judgement.outcome == "weak-trace":
-        found.append(
-            "The scale is the stored values' own; the scale and the dtype of the draw cannot be read off "
-            "values "
-            "that were changed afterwards."
-        )
+        found += _trace(judgement)
     return (*found, *_layout(judgement))
 
 
@@ -37,15 +33,35 @@ def _scores(judgement: Judgement) -> list[str]:
     return found
 
 
+def _trace(judgement: Judgement) -> list[str]:
+    found = [
+        "The scale is the stored values' own; the scale and the dtype of the draw cannot be read off values "
+        "that were changed afterwards."
+    ]
+    stored, holdout = judgement.as_stored, judgement.holdout
+    if stored is not None and stored.r is not None:
+        found.append(
+            "Scores of a faint trace are taken on levelled values: columns with mean 0, rows and columns of "
+            f"one size, outliers brought in. As stored the {stored.n:,} values correlate at {stored.r:.4f} "
+            "with the draw."
+        )
+    if holdout.r is not None:
+        half = 1.96 * (1.0 - holdout.r**2) / holdout.n**0.5
+        found.append(
+            f"On the hold-out the correlation is {holdout.r:.4f}, with a 95 % interval from "
+            f"{holdout.r - half:.4f} to {holdout.r + half:.4f}."
+        )
+    return found
+
+
 def _background(judgement: Judgement) -> list[str]:
     decoys = judgement.decoys
     if decoys.mean is None or decoys.std is None:
         return ["No decoys were scored: the values do not vary, or there are too few."]
     if abs(decoys.mean) > UNUSUAL_MEAN or abs(decoys.std - 1.0) > UNUSUAL_STD:
         return [
-            f"The measured background is not a standard normal (mean {decoys.mean:.2f}, std "
-            f"{decoys.std:.2f} over "
-            f"{decoys.count:,} decoys); take sigma with care."
+            f"The measured background is not a standard normal (mean {decoys.mean:.2f}, std {decoys.std:.2f} "
+            f"over {decoys.count:,} decoys); take sigma with care."
         ]
     return []
 
@@ -56,8 +72,8 @@ def _scale(judgement: Judgement) -> list[str]:
         plain = scale.nominal.formula == f"{scale.value:g}"
         name = "a short decimal" if plain else scale.nominal.formula
         return [
-            f"Scale {scale.value:.8g}, {name}: {scale.covered:,} of {scale.of:,} values of the selection "
-            "fit it."
+            f"Scale {scale.value:.8g}, {name}: {scale.covered:,} of {scale.of:,} values of the selection fit "
+            "it."
         ]
     text = (
         f"Scale {scale.value:.8g} is the middle of the interval {scale.low:.8g} to {scale.high:.8g} that "
@@ -75,8 +91,7 @@ def _draw(judgement: Judgement) -> list[str]:
         return []
     return [
         f"A draw in {draw.dtype} and one in {' or '.join(judgement.fit.same_dtypes)} give the same stored "
-        "values "
-        "here: the dtype at draw time cannot be told."
+        "values here: the dtype at draw time cannot be told."
     ]
 
 
@@ -93,14 +108,12 @@ def _arithmetic(judgement: Judgement) -> list[str]:
         if judgement.fit.decayed:
             found.append(
                 "The common factor was applied in rounded steps, so float32 values cannot equal a single "
-                "product; "
-                "the counts within a few units in the last place carry the comparison."
+                "product; the counts within a few units in the last place carry the comparison."
             )
         else:
             found.append(
                 f"{survivors - exact.equal:,} values of survivors differ from their prediction by no more "
-                "than a few "
-                "millionths of sigma: that is another arithmetic in the last bits, not training."
+                "than a few millionths of sigma: that is another arithmetic in the last bits, not training."
             )
     return found
 
@@ -110,15 +123,14 @@ def _units(judgement: Judgement) -> list[str]:
     found = []
     if altered := int(units.altered.sum()):
         found.append(
-            f"{altered:,} of the {int(units.predicted.sum()):,} predicted {judgement.case.axis}s scored "
-            "here have "
-            f"{units.altered_elements:,} elements that were changed afterwards."
+            f"{altered:,} of the {int(units.predicted.sum()):,} predicted {judgement.case.axis}s scored here "
+            f"have {units.altered_elements:,} elements that were changed afterwards."
         )
     if rest := int((~units.predicted).sum()):
         found.append(
             f"{rest:,} of {units.ids.size:,} {judgement.case.axis}s that were taken for survivors are not "
-            "predicted "
-            f"(fewer than {PREDICTED_SHARE:.0%} of their elements); they are scored and counted all the same."
+            f"predicted (fewer than {PREDICTED_SHARE:.0%} of their elements); they are scored and counted "
+            "all the same."
         )
     return found
 
@@ -137,6 +149,6 @@ def _layout(judgement: Judgement) -> list[str]:
 def threshold_note() -> str:
     """What a reading calls significant."""
     return (
-        f"Significant means a probability below 10^{SIGNIFICANT:g} after all trials, "
-        "on the selection and on the hold-out."
+        f"Significant means a probability below 10^{SIGNIFICANT:g} after all trials, on the selection and on "
+        "the hold-out."
     )

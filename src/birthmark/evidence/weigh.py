@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from birthmark.evidence.arithmetic import ArithmeticTest, compare_arithmetics
 from birthmark.evidence.case import Case
-from birthmark.evidence.decoys import Decoys, score_decoys
+from birthmark.evidence.decoys import TRACE, Decoys, score_decoys
 from birthmark.evidence.exactness import Exactness, Units, tally
 from birthmark.evidence.fit import Fit, fit, unfitted
 from birthmark.evidence.layouts import LayoutTest, NextLayout, compare_layouts, next_best
@@ -45,6 +45,8 @@ class Judgement:
         next_layout: the next-best other layout; None where all predict the same.
         arithmetic: which arithmetics remain; None where the generator has only one or nothing is predicted.
         notes: remarks on the numbers, one sentence or two each.
+        as_stored: for a faint trace, whose scores are those of levelled values: the score of all values as
+            they are stored; None elsewhere.
     """
 
     case: Case
@@ -62,6 +64,7 @@ class Judgement:
     next_layout: NextLayout | None
     arithmetic: ArithmeticTest | None
     notes: tuple[str, ...]
+    as_stored: Score | None = None
 
     @property
     def survivors(self) -> NDArray[np.int64]:
@@ -92,11 +95,18 @@ def weigh(case: Case) -> Judgement:
         predicted = predict(chosen, seed, everything, dtype)
     hidden = np.isin(everything.indices, case.holdout.indices, assume_unique=True)
     standard = predicted.standard
-    selection = score(everything.values[~hidden], standard[~hidden], trials=case.trials)
-    holdout = score(everything.values[hidden], standard[hidden], trials=case.holdout_trials)
+    stored = score(everything.values[~hidden], standard[~hidden], trials=case.trials)
+    # A faint trace must not be governed by a few large values; a clear one needs no such care.
+    faint = not exact and (stored.r is None or stored.r < TRACE)
+    scored = case.levelled() if faint else case
+    values = scored.everything.values
+    selection = score(values[~hidden], standard[~hidden], trials=case.trials)
+    holdout = score(values[hidden], standard[hidden], trials=case.holdout_trials)
     hypothesis = chosen.hypothesis
-    decoys = score_decoys(hypothesis, seed, case.holdout if len(case.holdout) >= LEAST else case.selection)
-    kept = everything.keep(inside) if exact else everything
+    decoys = score_decoys(
+        hypothesis, seed, scored.holdout if len(case.holdout) >= LEAST else scored.selection
+    )
+    kept = everything.keep(inside) if exact else scored.everything
     layouts = compare_layouts(chosen, seed, kept, dtype, case.layouts, exact=exact)
     outcome, reason = judge_grounds(
         Grounds(
@@ -119,12 +129,13 @@ def weigh(case: Case) -> Judgement:
         exact=predicted.exactness(),
         exact_holdout=predicted.exactness(hidden),
         units=units,
-        seed_plus_one=score(case.holdout.values, following),
+        seed_plus_one=score(scored.holdout.values, following),
         decoys=decoys,
         layouts=layouts,
-        next_layout=next_best(chosen, seed, case.holdout, case.layouts),
+        next_layout=next_best(chosen, seed, scored.holdout, case.layouts),
         arithmetic=compare_arithmetics(chosen, seed, kept, dtype) if exact else None,
         notes=(),
+        as_stored=score(everything.values, standard) if faint else None,
     )
     return replace(judgement, notes=remarks(judgement))
 
