@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from birthmark.search.families import Family, own_family
 from birthmark.search.miss import element_fails
-from birthmark.search.windows import chance, standard_interval
+from birthmark.search.windows import chance
 from birthmark.survivors.split import Selection
 
 #: Units whose elements may become probes: the surest, and those that start the tensor.
@@ -79,23 +80,25 @@ class Elements:
         )
 
 
-def usable(selection: Selection, dtype: str) -> Elements:
+def usable(selection: Selection, dtype: str, family: Family | None = None) -> Elements:
     """Every element that is neither missing nor suspicious, in the selection's order.
 
     Args:
         selection: what the search may see.
         dtype: the dtype whose rounding the values went through.
+        family: what may have drawn them; None for what they were taken for.
     """
     values, scale = selection.values, selection.scale
-    low, high = standard_interval(values, dtype, selection.distribution, scale, selection.scale_error)
+    family = family or own_family(selection)
+    low, high = family.raw_interval(selection, dtype)
     with np.errstate(invalid="ignore"):
         size = np.abs(values) / scale
-    if selection.distribution == "normal":
+    if family.source == "normal":
         tails = 2 * chance("normal", size, np.full_like(size, np.inf)) * len(values)
         fine = tails > SUSPICIOUS
     else:
         # The ends of the range behave in their own ways, and a value of exactly 0 is rarely a drawn one.
-        fine = (size < 0.98) & (size * len(values) > SUSPICIOUS)
+        fine = (size < family.largest) & (size * len(values) > SUSPICIOUS)
     kept = np.flatnonzero(fine & np.isfinite(values))
     everything = Elements(
         selection.indices,
@@ -103,8 +106,8 @@ def usable(selection: Selection, dtype: str) -> Elements:
         selection.probability,
         low,
         high,
-        chance(selection.distribution, low, high),
-        element_fails(selection.distribution, size),
+        chance(family.source, low, high),
+        element_fails(family.source, size),
     )
     return everything.take(kept)
 

@@ -24,14 +24,14 @@ from birthmark.search.layouts import resolve
 from birthmark.search.ledger import Ledger
 from birthmark.search.options import Options
 from birthmark.search.outcome import Candidate, Outcome
-from birthmark.search.plan import VERIFIED, Plan, make_plan
+from birthmark.search.plan import VERIFIED, Plan, make_plans
 from birthmark.search.progress import Progress, Status
 from birthmark.search.report import StageTally, searched
 from birthmark.search.runner import Done, Found, run
 from birthmark.search.selftest import check
 from birthmark.search.space import Prediction
 from birthmark.search.stage import Stage, Unit
-from birthmark.search.stages import stages
+from birthmark.search.stages import all_stages
 from birthmark.survivors.split import Selection
 
 #: Units that wait beside those in flight, for each thread, and how often progress is told.
@@ -44,14 +44,14 @@ Key = tuple[str, int, int, int]
 class _Search:
     """The state of a search while it runs; what must outlive it is in the ledger."""
 
-    plan: Plan
+    plans: tuple[Plan, ...]
     ledger: Ledger | None
     progress: Progress | None
     earlier: dict[Key, Done]
     began: float
     tallies: list[StageTally] = field(default_factory=list)
-    tested: dict[int, Candidate | None] = field(default_factory=dict)
-    compared: tuple[Prediction, ...] = ()
+    tested: dict[tuple[str, int], Candidate | None] = field(default_factory=dict)
+    compared: dict[str, tuple[Prediction, ...]] = field(default_factory=dict)
 
     @property
     def verified(self) -> bool:
@@ -60,7 +60,7 @@ class _Search:
     @property
     def satisfied(self) -> bool:
         """Whether the search may end here."""
-        return self.verified and not self.plan.options.everything
+        return self.verified and not self.plans[0].options.everything
 
 
 def search(
@@ -89,12 +89,12 @@ def search(
     """
     began = time.monotonic()
     check()
-    plan = make_plan(selection, options or Options())
-    earlier = _earlier(ledger, plan)
-    state = _Search(plan, ledger, progress, earlier, began)
+    plans = make_plans(selection, options or Options())
+    earlier = _earlier(ledger, plans[0])
+    state = _Search(plans, ledger, progress, earlier, began)
     stopped = False
     try:
-        for stage in stages(plan):
+        for stage in all_stages(plans):
             tally = StageTally(stage)
             state.tallies.append(tally)
             _work(state, stage, tally)
@@ -119,7 +119,7 @@ def search(
     finished = not stopped and not state.satisfied
     return Outcome(
         tuple(candidates),
-        searched(plan, state.tallies, len(state.tested), finished, time.monotonic() - began),
+        searched(plans, state.tallies, len(state.tested), finished, time.monotonic() - began),
         stopped,
     )
 
@@ -146,21 +146,23 @@ def _work(state: _Search, stage: Stage, tally: StageTally) -> None:
 def _take(state: _Search, tally: StageTally, done: Done, *, fresh: bool) -> None:
     """Count a finished unit and judge what it found."""
     tally.add(done, fresh=fresh)
+    plan = tally.stage.plan
     for found in done.found:
-        if found.seed not in state.tested:
-            _judge(state, found.seed)
+        if (plan.family.name, found.seed) not in state.tested:
+            _judge(state, plan, found.seed)
 
 
-def _judge(state: _Search, seed: int) -> None:
+def _judge(state: _Search, plan: Plan, seed: int) -> None:
     """Compare a seed with the whole selection, and note what comes of it.
 
     Where all elements lie in one shard, only the sum of seed and rank is known: the same numbers can come
     from another sharding with another seed. Such seeds are judged at once, lest one reading hide the others.
     """
-    plan = state.plan
-    if not state.compared:
-        state.compared = plan.predictions(plan.layouts(wide=True))
-    found = state.tested[seed] = _judged(state, seed, state.compared)
+    family = plan.family.name
+    if family not in state.compared:
+        state.compared[family] = plan.predictions(plan.layouts(wide=True))
+    compared = state.compared[family]
+    found = state.tested[family, seed] = _judged(state, plan, seed, compared)
     if found is None:
         return
     ranks, _, _ = found.hypothesis.sharding.locate(plan.selection.shape, plan.selection.indices)
@@ -168,14 +170,14 @@ def _judge(state: _Search, seed: int) -> None:
         others, _, _ = cut.locate(plan.selection.shape, plan.selection.indices)
         shift = np.unique(ranks - others)
         other = (seed + int(shift[0])) % SEED_SPACE
-        same = [each for each in state.compared if each.hypothesis.sharding == cut]
-        if len(shift) == 1 and same and other not in state.tested:
-            state.tested[other] = _judged(state, other, same)
+        same = [each for each in compared if each.hypothesis.sharding == cut]
+        if len(shift) == 1 and same and (family, other) not in state.tested:
+            state.tested[family, other] = _judged(state, plan, other, same)
 
 
-def _judged(state: _Search, seed: int, predictions: Sequence[Prediction]) -> Candidate | None:
+def _judged(state: _Search, plan: Plan, seed: int, predictions: Sequence[Prediction]) -> Candidate | None:
     """A candidate, or None where it does not stand out after all trials."""
-    found = resolve(state.plan.selection, seed, predictions)
+    found = resolve(plan.selection, seed, predictions)
     trials = sum(tally.size for tally in state.tallies)
     score = log10_p(found.n, found.r, trials)
     if score >= VERIFIED:
@@ -186,7 +188,7 @@ def _judged(state: _Search, seed: int, predictions: Sequence[Prediction]) -> Can
 def _finished(state: _Search, stage: Stage, tally: StageTally, todo: Iterable[Unit]) -> Iterator[Done]:
     """Units as they get finished, all cores at work, with progress told in between."""
     waiting = iter(todo)
-    workers = state.plan.options.threads
+    workers = stage.plan.options.threads
     stop = Event()
     with _pool(workers, stop) as pool:
         flying: set[Future[Done | None]] = set()
@@ -222,7 +224,7 @@ def _tell(state: _Search, stage: Stage, tally: StageTally) -> None:
     blocks = len(stage.passes[number].blocks) if stage.passes else 1
     state.progress.update(
         Status(
-            stage=stage.name,
+            stage=stage.title,
             probe=number + 1,
             probes=len(stage.passes),
             share=tally.share,

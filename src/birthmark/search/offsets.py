@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 
 from birthmark.samplers.fill import standard_at
 from birthmark.search.correlation import correlation, log10_p
+from birthmark.search.families import other_families, own_family
 from birthmark.search.layouts import resolve
 from birthmark.search.options import Options
 from birthmark.search.outcome import Candidate, Outcome, Searched, StageReport
 from birthmark.search.plan import VERIFIED
 from birthmark.search.progress import Progress, Status
-from birthmark.search.report import hypothesis_text
+from birthmark.search.report import hidden_text, hypothesis_text
 from birthmark.search.space import Prediction, predictions, shardings
 from birthmark.survivors.split import Selection
 
@@ -45,7 +46,7 @@ def search_offsets(
         selection: what may be seen of the tensor.
         seed: the seed of rank 0.
         layouts: the G's that are possible, for example those that the seed's own tensor leaves.
-        options: which shardings to try; the rest of them does not matter here.
+        options: which shardings to try, and whether truncated normals; the rest of them does not matter here.
         last: the last offset to try.
         progress: whom to tell.
 
@@ -53,8 +54,14 @@ def search_offsets(
         At most one candidate: the offset that stands out after all trials, with its layout.
     """
     began = time.monotonic()
-    cuts = shardings(selection, (options or Options()).ways)
-    classes = predictions(selection, layouts, cuts) if len(selection.indices) else ()
+    wanted = options or Options()
+    cuts = shardings(selection, wanted.ways)
+    others = other_families(selection) if wanted.truncated else ()
+    classes = [
+        prediction
+        for family in ((own_family(selection), *others) if len(selection.indices) else ())
+        for prediction in predictions(selection, layouts, cuts, family=family)
+    ]
     offsets = np.arange(0, last + 1, 4, dtype=np.uint64)
     look = np.unique(np.linspace(0, max(len(selection.indices) - 1, 0), LOOK).astype(np.int64))
     scores = np.full((len(classes), len(offsets)), -1.0)
@@ -70,10 +77,17 @@ def search_offsets(
     trials = done * len(offsets)
     candidate = None
     if done == len(classes) and trials:
-        best = int(offsets[int(np.argmax(scores.max(axis=0)))])
-        moved = [replace(each, hypothesis=replace(each.hypothesis, offset=best)) for each in classes]
+        row, column = divmod(int(np.argmax(scores)), len(offsets))
+        best, drawn = int(offsets[column]), classes[row].hypothesis.draw.distribution
+        moved = [
+            replace(each, hypothesis=replace(each.hypothesis, offset=best))
+            for each in classes
+            if each.hypothesis.draw.distribution == drawn
+        ]
         candidate = _judged(selection, seed, moved, trials)
-    texts = tuple(hypothesis_text(selection, cut, f"one of the offsets 0 to {last}") for cut in cuts)
+    where = f"one of the offsets 0 to {last}"
+    texts = tuple(hypothesis_text(selection, cut, where) for cut in cuts)
+    texts += tuple(f"{hidden_text(family, where)}, the same shardings" for family in others)
     threads = tuple(sorted(set(layouts)))
     complete = done == len(classes)
     report = StageReport(
@@ -128,15 +142,16 @@ def _scores(
     seeds = np.array([hypothesis.sharding.seed_of(seed, int(rank)) for rank in place.rank], np.uint64)
     shape = (len(offsets), len(look))
     counter = place.counter + offsets[:, None] // np.uint64(4)
-    standard = standard_at(
-        hypothesis.draw.distribution,
+    raw = standard_at(
+        hypothesis.draw.source,
         np.broadcast_to(seeds, shape).ravel(),
         counter.ravel(),
         np.broadcast_to(place.thread, shape).ravel(),
         np.broadcast_to(place.lane, shape).ravel(),
         hypothesis.arithmetic,
         double=hypothesis.draw.dtype == "float64",
-    ).reshape(shape)
+    )
+    standard = hypothesis.draw.standard(raw).reshape(shape)
     stored = selection.values[look]
     return np.array([correlation(stored, each) for each in standard])
 

@@ -23,6 +23,7 @@ class Options:
         ways: how many ways a vocabulary may have been cut.
         offset: the generator's offset when the draw starts, a multiple of 4.
         exhaustive: whether to go on through every G of 16 to 512 SMs.
+        truncated: whether truncated normals are searched for as well, where the values look normal.
         everything: whether to go on after the first verified answer.
         probes: how many probes to use; None for as many as a small chance of a miss takes.
         workers: threads; None for as many as there are processors.
@@ -36,6 +37,7 @@ class Options:
     ways: tuple[int, ...] = WAYS
     offset: int = 0
     exhaustive: bool = False
+    truncated: bool = True
     everything: bool = False
     probes: int | None = None
     workers: int | None = None

@@ -7,6 +7,7 @@ stages are a pure function of the plan (see `search.stages`).
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -21,6 +22,7 @@ from birthmark.recipes.sharding import SEED_SPACE, Sharding
 from birthmark.search.confirm import decisive, kind_of, prepare
 from birthmark.search.correlation import least_elements
 from birthmark.search.elements import Elements, probe_candidates, usable, witnesses
+from birthmark.search.families import SIGMAS, Family, looks_cut, other_families, own_family
 from birthmark.search.options import Options
 from birthmark.search.seeds import Seeds, listed
 from birthmark.search.space import Prediction, effective_dtype, predictions, shardings
@@ -43,6 +45,7 @@ class Plan:
         candidates: how many of the elements are probe candidates.
         dictionary: the seeds that are tried first.
         double: whether the draw is in double precision.
+        family: what is taken to have drawn the values.
     """
 
     selection: Selection
@@ -53,6 +56,7 @@ class Plan:
     candidates: int
     dictionary: Seeds
     double: bool
+    family: Family
 
     @property
     def fingerprint(self) -> str:
@@ -83,37 +87,61 @@ class Plan:
 
     def predictions(self, layouts: Sequence[int]) -> tuple[Prediction, ...]:
         """The distinct predictions of these layouts."""
-        return predictions(self.selection, layouts, self.cuts, self.options.offset)
+        return predictions(self.selection, layouts, self.cuts, self.options.offset, self.family)
 
 
-def make_plan(selection: Selection, options: Options) -> Plan:
-    """Settle what a search will do.
+def make_plans(selection: Selection, options: Options) -> tuple[Plan, ...]:
+    """A plan for what the values were taken for, then one for each family that may hide behind it.
+
+    Raises:
+        NothingToSearch: the selection has too few usable values for any answer to be verified.
+        UsageError: the options do not fit the tensor.
+    """
+    plans = [make_plan(selection, options)]
+    for family in other_families(selection) if options.truncated else ():
+        try:
+            plans.append(make_plan(selection, options, family))
+        except NothingToSearch:
+            continue
+    return tuple(plans)
+
+
+def by_promise(plans: Sequence[Plan]) -> tuple[Plan, ...]:
+    """The plans in the order in which every seed is tried: the plain one last if the values look cut off."""
+    plain, *others = plans
+    cut = any(looks_cut(plain.selection, sigmas) for sigmas in SIGMAS if not math.isinf(sigmas))
+    return (*others, plain) if cut else (plain, *others)
+
+
+def make_plan(selection: Selection, options: Options, family: Family | None = None) -> Plan:
+    """Settle what a search will do for one family, by default what the values were taken for.
 
     Raises:
         NothingToSearch: the selection has too few usable values for any answer to be verified.
         UsageError: the options do not fit the tensor.
     """
     dtype = effective_dtype(selection)
-    elements = usable(selection, dtype)
+    family = family or own_family(selection)
+    elements = usable(selection, dtype, family)
     cuts = shardings(selection, options.ways)
-    table = predictions(selection, options.layouts or table_threads(), cuts, options.offset)
+    table = predictions(selection, options.layouts or table_threads(), cuts, options.offset, family)
     also = np.array([seed % SEED_SPACE for seed in options.also], np.uint64)
     first = listed(np.concatenate([dictionary(), also]) if options.dictionary else also)
-    trials = max(len(table), 1) * max(options.seeds[1] - options.seeds[0], first.size, 1)
+    trials = max(len(table), 1) * max(options.seeds[1] - options.seeds[0], first.size, 1) * len(family.sigmas)
     least = least_elements(VERIFIED, trials)
     if len(elements) < least or not cuts:
         raise NothingToSearch(
             f"{len(elements)} untouched values of {selection.tensor} can be searched with: "
             f"{least} are needed for an answer that stands out of {trials:.1e} trials."
         )
-    asked = witnesses(elements, normal=selection.distribution == "normal")
+    asked = witnesses(elements, normal=family.source == "normal")
     double = dtype == "float64"
-    if not decisive(prepare(asked, kind_of(selection.distribution, double=double))):
+    if not decisive(prepare(asked, kind_of(family.source, double=double))):
         raise NothingToSearch(
             f"{len(asked)} untouched values of {selection.tensor} are too few, or their scale is too "
             f"uncertain ({selection.scale_error:.1%}), to tell a true seed from a false one."
         )
-    candidates = probe_candidates(elements, normal=selection.distribution == "normal")
+    candidates = probe_candidates(elements, normal=family.source == "normal")
     return Plan(
         selection,
         options,
@@ -123,4 +151,5 @@ def make_plan(selection: Selection, options: Options) -> Plan:
         len(candidates),
         first,
         double,
+        family,
     )

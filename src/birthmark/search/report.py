@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from birthmark.recipes.sharding import Sharding
 from birthmark.search.coverage import Identity, identity
+from birthmark.search.families import Family
 from birthmark.search.outcome import Searched, StageReport
 from birthmark.search.plan import Plan
 from birthmark.search.runner import Done
@@ -72,19 +74,23 @@ class StageTally:
 
     @property
     def size(self) -> int:
-        """Trials of the whole stage: seeds times distinct predictions."""
-        return self.stage.seeds.size * len(self.stage.predictions)
+        """Trials of the whole stage: seeds times distinct predictions times the cut-offs they stand for."""
+        return self.stage.seeds.size * self._each_seed
 
     @property
     def trials(self) -> int:
         """Trials so far: the seeds of the pass that went farthest, times the stage's distinct predictions."""
-        return max(self.seeds.values(), default=0) * len(self.stage.predictions)
+        return max(self.seeds.values(), default=0) * self._each_seed
+
+    @property
+    def _each_seed(self) -> int:
+        return len(self.stage.predictions) * len(self.stage.plan.family.sigmas)
 
     def report(self) -> StageReport:
         """The stage as far as it went."""
         stage = self.stage
         return StageReport(
-            name=stage.name,
+            name=stage.title,
             seeds=stage.seeds.size,
             predictions=len(stage.predictions),
             threads=stage.threads,
@@ -99,29 +105,32 @@ class StageTally:
 
 
 def searched(
-    plan: Plan, tallies: Sequence[StageTally], tested: int, finished: bool, seconds: float
+    plans: Sequence[Plan], tallies: Sequence[StageTally], tested: int, finished: bool, seconds: float
 ) -> Searched:
     """Sum up a search.
 
+    Seeds, layouts and the chance of a miss are those of the first plan; the hypotheses say what was done for
+    the others.
+
     Args:
-        plan: its plan.
+        plans: its plans, that of what the values were taken for first.
         tallies: its stages as far as they went.
         tested: how many seeds were compared with the whole selection.
         finished: whether it came to its planned end.
         seconds: how long it took.
     """
     reports = tuple(tally.report() for tally in tallies)
-    missed = _missed(plan, tallies)
+    plan = plans[0]
+    own = [tally for tally in tallies if tally.stage.plan is plan]
+    missed = _missed(plan, own)
     layouts, beyond = _covered(plan, missed)
-    floors = [
-        tally.stage.at_least for tally in tallies if tally.complete and tally.stage.at_least is not None
-    ]
+    floors = [tally.stage.at_least for tally in own if tally.complete and tally.stage.at_least is not None]
     return Searched(
         seeds=plan.options.seeds,
         layouts=tuple(sorted(layouts)),
         at_least=max(floors) if floors and beyond < 1.0 else None,
         at_least_miss=beyond if floors else 1.0,
-        hypotheses=hypotheses(plan),
+        hypotheses=tuple(text for each in plans for text in hypotheses(each, tallies)),
         candidates_tested=tested,
         complete=finished and all(each.complete for each in reports),
         trials=max(1, sum(each.trials for each in reports)),
@@ -166,9 +175,16 @@ def _has(plan: Plan, cut: tuple[int, str], threads: int) -> bool:
     return any(identity(prediction)[:2] == cut and threads in prediction.threads for prediction in plan.table)
 
 
-def hypotheses(plan: Plan) -> tuple[str, ...]:
-    """What was tried, in words: one sentence for each sharding."""
-    return tuple(hypothesis_text(plan.selection, cut, f"offset {plan.options.offset}") for cut in plan.cuts)
+def hypotheses(plan: Plan, tallies: Sequence[StageTally]) -> tuple[str, ...]:
+    """What was tried, in words: a sentence for each sharding; one for all of them of a hidden family."""
+    offset = f"offset {plan.options.offset}"
+    if plan.family.plain:
+        return tuple(hypothesis_text(plan.selection, cut, offset) for cut in plan.cuts)
+    done = {tally.stage.name for tally in tallies if tally.stage.plan is plan and tally.complete}
+    if done.isdisjoint(("dictionary", *RANGE_STAGES)):
+        return ()
+    seeds = "every seed" if done.intersection(RANGE_STAGES) else "the dictionary's seeds only"
+    return (f"{hidden_text(plan.family, offset)}, the same shardings: {seeds}",)
 
 
 def hypothesis_text(selection: Selection, cut: Sharding, offset: str) -> str:
@@ -178,3 +194,10 @@ def hypothesis_text(selection: Selection, cut: Sharding, offset: str) -> str:
         f"one {selection.distribution} draw (PyTorch on CUDA or ROCm, Philox) at {offset}, {shards}, "
         "scale estimated"
     )
+
+
+def hidden_text(family: Family, offset: str) -> str:
+    """A family that may hide behind what the values were taken for, in words."""
+    near = " or ".join(f"{sigmas:g}" for sigmas in family.sigmas if not math.isinf(sigmas))
+    far = ", or by far bounds" if math.inf in family.sigmas else ""
+    return f"one {family.name} draw (PyTorch {family.versions}) at {offset}, cut off at {near} sigma{far}"

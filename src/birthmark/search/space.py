@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from birthmark.hypothesis import Draw, Hypothesis, Location
 from birthmark.numerics.dtypes import itemsize, round_to
 from birthmark.recipes.sharding import Sharding
+from birthmark.search.families import Family, own_family
 from birthmark.survivors.split import Selection
 
 #: Vocabulary-parallel ways that are tried.
@@ -58,26 +59,33 @@ def shardings(selection: Selection, ways: Iterable[int] = WAYS) -> tuple[Shardin
     return tuple(found)
 
 
-def draws(selection: Selection, cut: Sharding) -> tuple[Draw, ...]:
+def draws(selection: Selection, cut: Sharding, family: Family | None = None) -> tuple[Draw, ...]:
     """The calls that may have filled the tensor: the dtype matters only where it splits a huge tensor."""
-    scale = selection.scale
-    parameters = (0.0, scale) if selection.distribution == "normal" else (-scale, scale)
+    family = family or own_family(selection)
     dtype = effective_dtype(selection)
     drawn = [dtype]
-    local = math.prod(cut.local_shape(selection.shape))
-    if itemsize(dtype) < 4 and local * 4 > 2**31 - 1:
-        drawn.append("float32")
-    return tuple(Draw(selection.distribution, parameters, selection.shape, each) for each in drawn)
+    if itemsize(dtype) < 4:
+        huge = math.prod(cut.local_shape(selection.shape)) * 4 > 2**31 - 1
+        # A plain draw's values do not depend on its dtype; of a truncated one's, float32 lies nearest to all.
+        drawn = [dtype, "float32"] if huge else [dtype if family.plain else "float32"]
+    return tuple(family.draw(selection, each) for each in drawn)
 
 
 def predictions(
-    selection: Selection, layouts: Sequence[int], cuts: Sequence[Sharding], offset: int = 0
+    selection: Selection,
+    layouts: Sequence[int],
+    cuts: Sequence[Sharding],
+    offset: int = 0,
+    family: Family | None = None,
 ) -> tuple[Prediction, ...]:
-    """The distinct predictions of all layouts and shardings, whole tensors first, G ascending."""
+    """The distinct predictions of all layouts and shardings, whole tensors first, G ascending.
+
+    `family` says what may have drawn the values; None is what they were taken for.
+    """
     classes: dict[bytes, tuple[Hypothesis, list[int]]] = {}
     for cut in cuts:
         indices, where = _telling(selection, cut), repr(_where(selection, cut)).encode()
-        for draw in draws(selection, cut):
+        for draw in draws(selection, cut, family):
             for threads in sorted(set(layouts)):
                 hypothesis = Hypothesis(draw, threads, offset=offset, sharding=cut)
                 first, same = classes.setdefault(

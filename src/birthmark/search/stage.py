@@ -13,6 +13,7 @@ from birthmark.devices.catalogue import BLOCK
 from birthmark.search.blocks import Block
 from birthmark.search.confirm import Witnesses
 from birthmark.search.places import MOST_THREADS
+from birthmark.search.plan import Plan
 from birthmark.search.seeds import Seeds
 from birthmark.search.sieve import Sieve
 from birthmark.search.space import Prediction
@@ -60,6 +61,7 @@ class Stage:
 
     Attributes:
         name: which one.
+        plan: the plan that it belongs to.
         seeds: its seeds.
         predictions: the rows of `places`.
         places: packed places of the stage's elements (columns).
@@ -72,6 +74,7 @@ class Stage:
     """
 
     name: StageName
+    plan: Plan
     seeds: Seeds
     predictions: tuple[Prediction, ...]
     places: NDArray[np.uint64]
@@ -81,6 +84,11 @@ class Stage:
     probes: int
     miss: tuple[float, ...]
     at_least: int | None
+
+    @property
+    def title(self) -> str:
+        """The name with its family: no other stage of a search has it."""
+        return f"{self.plan.family.prefix}{self.name}"
 
     @property
     def work(self) -> int:
@@ -103,7 +111,7 @@ class Stage:
         """All work units, pass by pass; those of a pass tile the seeds exactly."""
         for number, each in enumerate(self.passes):
             for start in range(0, self.seeds.size, each.unit):
-                yield Unit(self.name, number, start, min(start + each.unit, self.seeds.size))
+                yield Unit(self.title, number, start, min(start + each.unit, self.seeds.size))
 
 
 def passes_of(

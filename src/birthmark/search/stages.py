@@ -6,6 +6,10 @@
    every layout from some G up; which one it is follows from the other elements.
 3. table: every seed, for the layouts of the table that stage 2 did not cover.
 4. exhaustive, if asked for: every seed, for the layouts of 16 to 512 SMs that no stage before covered.
+
+Values that look normal may have been drawn as truncated normals, and each such family has stages of its own.
+The dictionary is tried with all families, which takes seconds, before every seed is tried with any. Then the
+plain normal goes first, unless the values end where a cut-off does (see `search.families`).
 """
 
 from __future__ import annotations
@@ -23,7 +27,7 @@ from birthmark.search.coverage import Coverage, Scan, identity
 from birthmark.search.elements import Elements
 from birthmark.search.miss import COVERED, MOST, MOST_DICTIONARY, MOST_WIDE, chance_of_miss
 from birthmark.search.places import locate, unpack
-from birthmark.search.plan import Plan
+from birthmark.search.plan import Plan, by_promise
 from birthmark.search.probes import choose, probed_units
 from birthmark.search.seeds import Seeds, consecutive
 from birthmark.search.sieve import sieve_of
@@ -67,7 +71,7 @@ class _Space:
         columns = self.witnesses[self.agreed(rows)[self.witnesses]]
         plan = self.plan
         elements = plan.elements.take(columns)
-        kind = kind_of(plan.selection.distribution, double=plan.double)
+        kind = kind_of(plan.family.source, double=plan.double)
         return columns if decisive(prepare(elements, kind)) else None
 
     def serving(self, row: int, done: Coverage) -> frozenset[int]:
@@ -80,18 +84,36 @@ class _Space:
         return chance_of_miss(probed_units(self.candidates, sorted(self.serving(row, done))))
 
 
+def all_stages(plans: Sequence[Plan]) -> Iterator[Stage]:
+    """The stages of several plans of one selection: the dictionary with each before every seed with any."""
+    for plan in plans:
+        yield from _dictionary_stages(plan)
+    for plan in by_promise(plans):
+        yield from _range_stages(plan)
+
+
 def stages(plan: Plan) -> Iterator[Stage]:
-    """Build the stages of a plan, one at a time."""
-    seeds, every = plan.dictionary, consecutive(*plan.options.seeds)
+    """Build the stages of one plan, one at a time."""
+    return all_stages((plan,))
+
+
+def _dictionary_stages(plan: Plan) -> Iterator[Stage]:
+    seeds = plan.dictionary
+    if not seeds.size:
+        return
     table = _space(plan, plan.table)
-    done = Coverage()
-    if seeds.size:
-        yield _stage("dictionary", table, seeds, table.rows(), MOST_DICTIONARY, Coverage())
-        wide = _wide(plan)
-        if wide is not None:
-            yield _stage("wide dictionary", wide, seeds, wide.rows(), MOST_WIDE, Coverage())
+    yield _stage("dictionary", table, seeds, table.rows(), MOST_DICTIONARY, Coverage())
+    wide = _wide(plan)
+    if wide is not None:
+        yield _stage("wide dictionary", wide, seeds, wide.rows(), MOST_WIDE, Coverage())
+
+
+def _range_stages(plan: Plan) -> Iterator[Stage]:
+    every = consecutive(*plan.options.seeds)
     if not every.size:
         return
+    table = _space(plan, plan.table)
+    done = Coverage()
     if free := _layout_free(table, every, done):
         yield free
     left = [row for row in table.rows() if table.miss(row, done) > COVERED]
@@ -148,7 +170,7 @@ def _layout_free(table: _Space, seeds: Seeds, done: Coverage) -> Stage | None:
 
 def _shares(plan: Plan) -> NDArray[np.float64]:
     candidates = plan.elements.take(np.arange(plan.candidates))
-    return shares(candidates, plan.selection.distribution, double=plan.double)
+    return shares(candidates, plan.family.source, double=plan.double)
 
 
 def _stage(
@@ -167,7 +189,7 @@ def _stage(
     predictions = tuple(space.predictions[row] for row in rows)
     places = np.ascontiguousarray(space.packed[np.ix_(np.array(rows, np.int64), columns)])
     at_least = _at_least(space, groups, probes) if name == "layout-free" else None
-    sieve = sieve_of(elements, plan.selection.distribution, double=plan.double)
+    sieve = sieve_of(elements, plan.family.source, double=plan.double)
     blocks: list[tuple[Block, ...]] = []
     scans: list[Scan] = []
     for probe in sorted(range(len(probes)), key=lambda probe: -elements.probability[probe]):
@@ -178,7 +200,7 @@ def _stage(
             predictions,
             places,
             sieve.sharp,
-            plan.selection.distribution,
+            plan.family.source,
             frozenset(wanted[probes[probe]]),
             double=plan.double,
         )
@@ -192,10 +214,11 @@ def _stage(
     done.add(scans)
     return Stage(
         name,
+        plan,
         seeds,
         predictions,
         places,
-        prepare(elements, kind_of(plan.selection.distribution, double=plan.double)),
+        prepare(elements, kind_of(plan.family.source, double=plan.double)),
         sieve,
         passes_of(blocks, len(predictions), seeds.size, plan.options.unit),
         len(probes),
