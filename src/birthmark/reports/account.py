@@ -35,7 +35,7 @@ def account(searches: Sequence[tuple[str, Searched]]) -> SearchedModel:
         for stage in one.stages
     ]
     return SearchedModel(
-        seeds=(low, high - 1) if low < high else None,
+        seeds=(low, high - 1) if low < high and any(_ranged(one) for one in main) else None,
         layouts=sorted(layouts),
         hypotheses=list(dict.fromkeys(text for one in each for text in one.hypotheses)),
         candidates_tested=sum(one.candidates_tested for one in each),
@@ -46,6 +46,11 @@ def account(searches: Sequence[tuple[str, Searched]]) -> SearchedModel:
         at_least=max(floors) if everywhere else None,
         at_least_miss=max(one.at_least_miss for one in main) if everywhere else None,
     )
+
+
+def _ranged(searched: Searched) -> bool:
+    """Whether the search came as far as the range of seeds, and did not end at the dictionary."""
+    return any("dictionary" not in stage.name and stage.units[0] for stage in searched.stages)
 
 
 def _span(searched: Searched) -> int:

@@ -1,0 +1,187 @@
+"""The main job, on checkpoints whose truth is known and on some that hold nothing."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from birthmark.checkpoints import open_checkpoint
+from birthmark.errors import UnknownName
+from birthmark.hypothesis import Draw, Hypothesis
+from birthmark.reports.reading import Reading
+from birthmark.scan import Scan, ScanOptions, scan
+from birthmark.search.options import Options
+
+#: The dictionary alone: a second or two, and no range of seeds.
+QUICK = ScanOptions(Options(seeds=(0, 0)))
+EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "tiny-lm"
+EMBEDDING = "model.embed_tokens.weight"
+
+
+def read(path: Path, options: ScanOptions = QUICK) -> Scan:
+    """Scan a checkpoint."""
+    with open_checkpoint(path) as checkpoint:
+        return scan(checkpoint, options, command="birthmark scan")
+
+
+def seed_and_layout(reading: Reading) -> list[tuple[int | None, int | None]]:
+    """Seed and G of each finding."""
+    return [(each.seed, each.layout.threads if each.layout else None) for each in reading.findings]
+
+
+class TestNothing:
+    """Checkpoints that must not yield a finding."""
+
+    @pytest.mark.parametrize("name", ["numpy-pcg64"])
+    def test_another_generator_is_not_found(self, cases: Path, name: str) -> None:
+        """Untouched rows of another generator: searched, and nothing found."""
+        reading = read(cases / name).reading
+
+        assert reading.verdict == "none"
+        assert reading.findings == []
+
+    def test_noise_is_not_found(self, tmp_path: Path) -> None:
+        """A tensor of true noise looks untouched, and no seed predicts it."""
+        noise = np.random.default_rng(5).normal(0, 0.02, (600, 64)).astype(np.float32)
+        save_file({"w": noise}, tmp_path / "model.safetensors")
+
+        assert read(tmp_path).reading.verdict == "none"
+
+    def test_shuffled_rows_are_not_found(self, tmp_path: Path) -> None:
+        """The right values in the wrong rows are no match."""
+        draw = Draw("normal", (0.0, 0.02), (5000, 64))
+        values = Hypothesis(draw, 270_336).tensor(42).reshape(5000, 64)
+        shuffled = values[np.random.default_rng(1).permutation(5000)]
+        save_file({"w": shuffled.astype(np.float32)}, tmp_path / "model.safetensors")
+
+        assert read(tmp_path).reading.verdict == "none"
+
+    def test_no_float_tensors(self, tmp_path: Path) -> None:
+        """Integers cannot be searched; the reading says that this is why."""
+        save_file({"ids": np.arange(64, dtype=np.int32)}, tmp_path / "model.safetensors")
+        reading = read(tmp_path).reading
+
+        assert reading.verdict == "not-searched"
+        assert "int32" in reading.notes[0]
+
+    @pytest.mark.parametrize("name", ["nan-row", "zero-rows"])
+    def test_rows_that_hold_no_draw_are_named(self, cases: Path, name: str) -> None:
+        """NaN, infinite and zero rows are told apart and are no survivors."""
+        reading = read(cases / "malformed" / f"{name}.safetensors").reading
+
+        assert reading.verdict in ("none", "not-searched")
+        assert any(kind in note for note in reading.notes for kind in ("not-finite", "zero"))
+
+    def test_unknown_tensor(self) -> None:
+        """A tensor that is not there is a usage error that names the nearest."""
+        with pytest.raises(UnknownName, match=r"model\.embed_tokens\.weight"):
+            read(EXAMPLE, replace(QUICK, tensors=("model.embed_token.weight",)))
+
+
+class TestCases:
+    """Checkpoints with known answers, by the dictionary alone."""
+
+    @pytest.mark.parametrize("name", ["hopper-42", "decay-152", "ada-4090", "partial-3pct", "pt-zip", "sharded"])
+    def test_match(self, cases: Path, answers: dict[str, Any], name: str) -> None:
+        """Seed, layout and survivors are those that the case was made with."""
+        truth = answers[name]
+        reading = read(cases / name).reading
+        (found,) = reading.findings
+
+        assert reading.verdict == "match"
+        assert seed_and_layout(reading) == [(truth["seed"], truth["layout"]["G"])]
+        assert found.offset == truth["offset"]
+        assert found.survivors.ids == truth["survivors"]["rows"]
+        if "partly_altered" in truth:
+            assert found.altered.ids == truth["partly_altered"]["rows"]
+        if name == "decay-152":
+            assert found.factor == pytest.approx(truth["factor"], rel=1e-5)
+
+    def test_shards_with_seeds_of_their_own(self, cases: Path, answers: dict[str, Any]) -> None:
+        """One finding for each shard, and the rule that gives both seeds."""
+        truth = answers["megatron-tp2-a100"]
+        reading = read(cases / "megatron-tp2-a100").reading
+
+        assert seed_and_layout(reading) == [(seed, truth["layout"]["G"]) for seed in truth["seeds"]]
+        assert all("1234" in (each.seed_rule or "") for each in reading.findings)
+
+    def test_mixture(self, cases: Path, answers: dict[str, Any]) -> None:
+        """Rows of two layouts are reported as two findings of a mixture."""
+        truth = answers["merged-two-layouts"]
+        reading = read(cases / "merged-two-layouts").reading
+
+        assert reading.verdict == "mixture"
+        assert seed_and_layout(reading) == [(each["seed"], each["layout"]["G"]) for each in truth["parts"]]
+
+    @pytest.mark.parametrize(
+        ("name", "seed", "threads"),
+        [
+            ("ggl_lottery_fc1_pp0x1_seed3_co2False_T4.pt", 3, 40_960),
+            ("sparsenns_fc1_mnist_initial_lt.pth.tar", 42, 163_840),
+            ("sparsenns_fc1_mnist_initial_magnitude.pth.tar", 42, 61_440),
+        ],
+    )
+    def test_weights_that_other_people_published(self, cases: Path, name: str, seed: int, threads: int) -> None:
+        """Seed and layout of real draws, every held-out value bit for bit, later tensors at later offsets."""
+        reading = read(cases / "real" / name).reading
+        first = reading.findings[0]
+
+        assert reading.verdict == "match"
+        assert (first.seed, first.layout and first.layout.threads, first.offset) == (seed, threads, 0)
+        assert {each.seed for each in reading.findings} == {seed}
+        for each in reading.findings:
+            assert each.bit_exact.holdout is not None
+            assert each.bit_exact.holdout["equal"] == each.bit_exact.holdout["of"] > 0
+        offsets = [each.offset for each in reading.findings]
+        assert len(set(offsets)) == len(offsets) > 3
+
+
+class TestExample:
+    """The bundled example."""
+
+    def test_layout_free_stage_finds_it(self) -> None:
+        """A seed that is in no dictionary comes out of the range stages, here a range of 2^20 around it."""
+        around = (2_893_000_000, 2_894_000_000)
+        result = read(EXAMPLE, ScanOptions(Options(seeds=around, dictionary=False), tensors=(EMBEDDING,)))
+
+        assert result.reading.verdict == "match"
+        assert seed_and_layout(result.reading) == [(2_893_751_046, 270_336)]
+        assert len(result.cases) == 1
+
+    def test_another_range_comes_back_empty(self) -> None:
+        """Where the seed is not, nothing is found, and the reading says what was searched."""
+        options = Options(seeds=(1_000_000, 2_000_000), dictionary=False)
+        reading = read(EXAMPLE, ScanOptions(options, tensors=(EMBEDDING,))).reading
+
+        assert reading.verdict == "none"
+        assert reading.searched.complete
+        assert reading.searched.seeds == (1_000_000, 1_999_999)
+
+    def test_the_search_never_sees_the_hold_out(self) -> None:
+        """With every held-out row of the file overwritten, the search still finds the same candidate."""
+        from birthmark.search.engine import search
+        from birthmark.survivors.split import split
+        from birthmark.survivors.survey import best_targets, survey
+
+        with open_checkpoint(EXAMPLE) as checkpoint:
+            target = next(each for each in best_targets(survey(checkpoint)) if each.tensor == EMBEDDING)
+            selection, holdout = split(checkpoint, target)
+        assert not hasattr(holdout, "values")
+        assert not set(selection.indices) & set(holdout.indices)
+        assert not set(selection.unit) & set(holdout.unit)
+        around = (2_893_700_000, 2_893_800_000)
+        (candidate,) = search(selection, Options(seeds=around, dictionary=False)).candidates
+        assert candidate.seed == 2_893_751_046
+
+    def test_reading_is_plain_json(self) -> None:
+        """The document has no NaN and the keys of its schema."""
+        document = json.loads(read(EXAMPLE).reading.to_json(), parse_constant=pytest.fail)
+
+        assert document["schema"] == "birthmark.reading/1"
+        assert document["verdict"] == "none"
