@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from safetensors.numpy import save_file
 
+from birthmark.checkpoints import open_checkpoint
+from birthmark.evidence.coherence import Coherence
 from birthmark.evidence.elements import Elements
 from birthmark.evidence.seed_free import SeedFree, read_layout
 from birthmark.evidence.verdict import overall
 from birthmark.hypothesis import Arithmetic, Draw, Hypothesis
-from birthmark.reports.reading import Finding
+from birthmark.reports.account import NOTHING_SEARCHED
+from birthmark.reports.assemble import assemble
+from birthmark.reports.reading import Finding, Reading, from_json
 from birthmark.reports.seed_free import (
     coherence_model,
     layout_claim,
@@ -21,6 +27,7 @@ from birthmark.reports.seed_free import (
     searched_text,
     seed_free_notes,
 )
+from birthmark.reports.terminal import to_text
 from birthmark.survivors.survivor import Survivors
 
 SHAPE = (1600, 200)
@@ -157,9 +164,63 @@ def test_the_verdict_of_such_a_finding_is_layout_only() -> None:
     assert overall(claims) == "layout-only"
 
 
+def whole(folder: Path, found: list[SeedFree]) -> Reading:
+    """A reading of a checkpoint that was searched in vain and read without seeds."""
+    save_file({"embedding": np.zeros(SHAPE, np.float32)}, folder / "model.safetensors")
+    with open_checkpoint(folder) as checkpoint:
+        return assemble(
+            checkpoint,
+            [],
+            NOTHING_SEARCHED.model_copy(update={"trials": 5, "complete": True, "stages": ["table: done"]}),
+            command="birthmark scan here",
+            tensors_read=["embedding"],
+            layouts=[(SURVIVORS, one) for one in found],
+        )
+
+
+def test_a_reading_takes_layouts_beside_searches(tmp_path: Path) -> None:
+    """The verdict is layout-only, the account names what was tried, and the JSON is the schema's."""
+    found = read()
+    reading = whole(tmp_path, [found])
+    assert reading.verdict == "layout-only"
+    assert len(reading.findings) == 1
+    assert reading.searched.trials == 5 + found.trials
+    assert reading.searched.stages[0] == "table: done"
+    assert "seed-free" in reading.searched.stages[1]
+    assert any("none is known or claimed" in limit for limit in reading.limits)
+    assert any("Significant means" in note for note in reading.notes)
+    assert from_json(reading.to_json()) == reading
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_terminal_speaks_of_pairs_and_layouts(tmp_path: Path, width: int) -> None:
+    """No seed, no bits and no false seeds are shown: pairs, R and other layouts are."""
+    text = to_text(whole(tmp_path, [read()]), width)
+    for words in (
+        "LAYOUT ONLY",
+        "G = 40,960",
+        "T4",
+        "pairs",
+        "other layouts",
+        "an unknown offset",
+        "Volta or",
+    ):
+        assert words in text
+    for words in ("seed + 1", "Bit-exact", "false seeds", "None"):
+        assert words not in text
+    assert all(len(line) <= width for line in text.splitlines())
+
+
+def test_a_reading_without_a_layout_says_what_was_tried(tmp_path: Path) -> None:
+    """Where nothing is found without seeds either, the verdict is none and the reason is a note."""
+    reading = whole(tmp_path, [nothing("none"), nothing("refused")])
+    assert reading.verdict == "none"
+    assert reading.findings == []
+    assert len(reading.searched.stages) == 2
+    assert sum("layout without the seed" in note for note in reading.notes) == 2
+
+
 def test_no_numbers_give_no_score() -> None:
     """A coherence of nothing is null in the schema, not NaN."""
-    from birthmark.evidence.coherence import Coherence
-
     empty: Any = coherence_model(Coherence(0, 0.0))
     assert (empty.n, empty.r, empty.sigma, empty.log10_p_local) == (0, None, None, None)

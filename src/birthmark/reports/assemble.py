@@ -8,6 +8,7 @@ from birthmark import __version__
 from birthmark.checkpoints.interface import Checkpoint
 from birthmark.evidence.judge import Judged, Judgements
 from birthmark.evidence.remarks import threshold_note
+from birthmark.evidence.seed_free import SeedFree
 from birthmark.evidence.verdict import Claim, overall
 from birthmark.reports.account import NOTHING_SEARCHED
 from birthmark.reports.digests import digested
@@ -22,6 +23,8 @@ from birthmark.reports.reading import (
     SearchedModel,
     Verdict,
 )
+from birthmark.reports.seed_free import layout_claim, layout_finding, seed_free_notes, with_layouts
+from birthmark.survivors.survivor import Survivors
 
 
 def assemble(
@@ -33,6 +36,7 @@ def assemble(
     tensors_read: Sequence[str],
     revision: str | None = None,
     declared: DeclaredModel | None = None,
+    layouts: Sequence[tuple[Survivors, SeedFree]] = (),
     notes: Sequence[str] = (),
 ) -> Reading:
     """The reading of a checkpoint that was searched.
@@ -45,16 +49,23 @@ def assemble(
         tensors_read: names of the tensors whose values were read.
         revision: the pinned revision of a remote checkpoint; None for a local one.
         declared: a seed that the checkpoint's own files declare.
+        layouts: what was read without a seed, whatever came of it, each with the survivors it was read from.
         notes: what else a reader should know.
     """
     all_judgements = list(judgements)
     judged = [one for group in all_judgements for one in group.judged]
     reported = [one for one in judged if one.is_finding]
     findings = [finding(one, declared) for one in reported]
-    verdict: Verdict = overall([claim(one) for one in reported])
     remarks = [note for group in all_judgements for note in group.notes] if reported else []
     remarks += [note for one in (reported or judged[:1]) for note in one.judgement.notes]
     remarks += _about(reported, findings)
+    seedless = [(survivors, one) for survivors, one in layouts if one.result == "layout"]
+    findings += [layout_finding(one, survivors) for survivors, one in seedless]
+    remarks += [note for survivors, one in layouts for note in seed_free_notes(one, survivors.tensor)]
+    searched = with_layouts(searched, layouts)
+    verdict: Verdict = overall(
+        [*map(claim, reported), *(layout_claim(one, survivors) for survivors, one in seedless)]
+    )
     files, digest_notes = digested(checkpoint)
     return Reading(
         version=__version__,
@@ -64,7 +75,11 @@ def assemble(
         findings=findings,
         searched=searched,
         limits=limits(verdict, findings, searched),
-        notes=list(dict.fromkeys([*notes, *remarks, *([threshold_note()] if judged else []), *digest_notes])),
+        notes=list(
+            dict.fromkeys(
+                [*notes, *remarks, *([threshold_note()] if judged or seedless else []), *digest_notes]
+            )
+        ),
     )
 
 

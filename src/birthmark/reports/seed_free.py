@@ -8,6 +8,7 @@ is R, and log10_p comes from exp(-R^2), not from a Gaussian tail.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -28,6 +29,7 @@ from birthmark.reports.reading import (
     LayoutModel,
     SamplerModel,
     ScoreModel,
+    SearchedModel,
     SeedControlModel,
     SurvivorsModel,
     VendorModel,
@@ -138,6 +140,20 @@ def seed_free_notes(found: SeedFree, tensor: str) -> list[str]:
     return [f"{tensor}, layout without the seed: {word}, because {found.reason}."]
 
 
+def with_layouts(searched: SearchedModel, layouts: Sequence[tuple[Survivors, SeedFree]]) -> SearchedModel:
+    """The account of what was searched, with what was read without seeds."""
+    tried = [(survivors.tensor, one) for survivors, one in layouts if one.result != "refused"]
+    if not tried:
+        return searched
+    texts = (searched_text(one, tensor) for tensor, one in tried)
+    return searched.model_copy(
+        update={
+            "stages": [*searched.stages, *(text for text in texts if text)],
+            "trials": searched.trials + sum(one.trials for _, one in tried),
+        }
+    )
+
+
 def searched_text(found: SeedFree, tensor: str) -> str | None:
     """What a seed-free reading tried, as a line of `searched.stages`; None where it tried nothing."""
     if found.result == "refused":
@@ -171,7 +187,9 @@ def _layout_notes(found: SeedFree, tensor: str) -> list[str]:
             f"{found.odd_waves.numbers:,} pairs, as chance does."
         )
     if found.nominal is not None:
-        notes.append(f"Scale {found.scale:.8g}, {found.nominal.formula}: found from the pairs.")
+        plain = found.nominal.formula == f"{found.scale:g}"
+        name = "a short decimal" if plain else found.nominal.formula
+        notes.append(f"Scale {found.scale:.8g}, {name}: found from the pairs.")
     elif found.arithmetic is not None:
         notes.append(
             f"Scale {found.scale:.9g}, found from the pairs: with this float32 they have their bits."

@@ -18,6 +18,8 @@ from birthmark.reports.reading import Finding, Reading
 
 #: Findings that are shown in full; the others get a line each.
 IN_FULL = 4
+#: The columns of the table of scores.
+SCORE_COLUMNS = ("n", "r", "sigma", "p local", "p after trials")
 #: Notes that explain a null of the JSON; what is null is not shown here at all.
 NULL_NOTE = " is null"
 
@@ -77,7 +79,8 @@ def _finding(finding: Finding, console: Console) -> None:
     console.print()
     console.print(Padding(_scores(finding), (0, 0, 0, 2)))
     console.print()
-    _row(console, "Bit-exact", _bit_exact(finding))
+    if finding.bit_exact.of:
+        _row(console, "Bit-exact", _bit_exact(finding))
     _decoys(finding, console)
     if finding.vendor is not None:
         _row(console, "Vendor", finding.vendor.statement)
@@ -107,7 +110,8 @@ def _facts(finding: Finding) -> list[tuple[str, str]]:
             ("Arithmetic", finding.arithmetic + (f" (not excluded: {', '.join(others)})" if others else ""))
         )
     dtypes = " or ".join([finding.sampler.dtype, *finding.sampler.dtypes_not_excluded])
-    facts.append(("Draw", f"{wording.draw_call(finding)} in {dtypes}, offset {finding.offset}"))
+    offset = "an unknown offset" if finding.offset is None else f"offset {finding.offset}"
+    facts.append(("Draw", f"{wording.draw_call(finding)} in {dtypes}, {offset}"))
     survivors = wording.units(finding.survivors.count, finding.survivors.axis)
     if finding.survivors.ids:
         survivors += f": {wording.ids(finding.survivors.ids)}"
@@ -143,11 +147,13 @@ def _devices(finding: Finding) -> str:
 def _scores(finding: Finding) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="")
     table.add_column("")
-    for name in ("n", "r", "sigma", "p local", "p after trials"):
+    seedless = finding.method == "seed-free"
+    for name in ("pairs", "r", "R", "p local", "p after trials") if seedless else SCORE_COLUMNS:
         table.add_column(name, justify="right", no_wrap=True)
     table.add_row("selection", *wording.score_cells(finding.selection))
     table.add_row("hold-out", *wording.score_cells(finding.holdout))
-    table.add_row("  seed + 1", *wording.score_cells(finding.controls.seed_plus_one.score))
+    if not seedless:
+        table.add_row("  seed + 1", *wording.score_cells(finding.controls.seed_plus_one.score))
     following = finding.controls.next_layout
     if following is not None:
         table.add_row(f"  G = {following.threads:,}", *wording.score_cells(following.score))
@@ -174,12 +180,18 @@ def _decoys(finding: Finding, console: Console) -> None:
         _row(console, "Decoys", "none scored.")
         return
     mine = "" if decoys.candidate_sigma is None else f", this one {decoys.candidate_sigma:.1f}"
-    text = f"{decoys.count:,} false seeds on {decoys.n:,} values: highest {decoys.max_sigma:.1f} sigma{mine}."
-    _row(console, "Decoys", text)
+    seedless = finding.method == "seed-free"
+    what, unit = ("other layouts", "pairs") if seedless else ("false seeds", "values")
+    highest = f"R = {decoys.max_sigma:.1f}" if seedless else f"{decoys.max_sigma:.1f} sigma"
+    _row(console, "Decoys", f"{decoys.count:,} {what} on {decoys.n:,} {unit}: highest {highest}{mine}.")
     if decoys.histogram:
         blocks = wording.ASCII_BLOCKS if console.options.ascii_only else wording.BLOCKS
         bars = wording.histogram(decoys.histogram, blocks)
-        _row(console, "", f"{decoys.edges[0]:+.0f} |{bars}| {decoys.edges[-1]:+.0f} sigma")
+        _row(
+            console,
+            "",
+            f"{decoys.edges[0]:+.0f} |{bars}| {decoys.edges[-1]:+.0f} {'R' if seedless else 'sigma'}",
+        )
 
 
 def _searched(reading: Reading, console: Console) -> None:
@@ -213,8 +225,8 @@ def _searched(reading: Reading, console: Console) -> None:
 
 def _line(finding: Finding) -> str:
     return (
-        f"{wording.safe(finding.tensor)}: {finding.outcome}, {wording.origin(finding)}, offset "
-        f"{finding.offset}, "
+        f"{wording.safe(finding.tensor)}: {finding.outcome}, {wording.origin(finding)}, "
+        f"{'' if finding.offset is None else f'offset {finding.offset}, '}"
         f"{finding.bit_exact.equal:,} of {finding.bit_exact.of:,} bit-exact, "
         f"p {wording.power_of_ten(finding.holdout.log10_p_global)} on the hold-out"
     )
