@@ -222,7 +222,7 @@ class TestInterruption:
     def test_progress_is_told(self, planted: Callable[..., Any]) -> None:
         """Shares grow to 1, with a rate and the hits of the probes so far."""
         watcher = Watcher()
-        search(planted(seed=1, rows=LOW).selection(), near(), progress=watcher)
+        search(planted(seed=1, rows=LOW).selection(), near(truncated=False), progress=watcher)
         shares = [status.share for status in watcher.heard]
 
         assert shares == sorted(shares)
