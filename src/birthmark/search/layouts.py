@@ -22,8 +22,9 @@ from birthmark.search.space import Prediction
 from birthmark.search.stage import ENDLESS
 from birthmark.survivors.split import Selection
 
-#: Elements of the first look, and of the comparison of those that it leaves: spaced ones and the farthest.
-FIRST_LOOK, SECOND_LOOK = 1024, 1 << 16
+#: Elements of the first look, of the comparison of those that it leaves, and of the score: spaced ones and
+#: the farthest.
+FIRST_LOOK, SECOND_LOOK, LAST_LOOK = 1024, 1 << 16, 1 << 18
 #: Rivals that are looked at twice at the most.
 RIVALS = 256
 #: By so many sigmas a layout must lead, where two differ, for the other to be excluded.
@@ -78,8 +79,8 @@ def resolve(selection: Selection, seed: int, predictions: Sequence[Prediction]) 
                 rival = row
         else:
             not_excluded.update(predictions[row].threads)
-    everything = np.arange(len(selection.indices))
-    free = _agreed(selection, predictions[best])
+    everything = _spread(selection, LAST_LOOK)
+    free = _agreed(selection, predictions[best], everything)
     n, r = len(everything), _score(selection, predictions[best].hypothesis, seed, everything)
     if free is not None and not _explains(selection, seed, predictions[best].hypothesis, everything[~free]):
         n, r = int(free.sum()), _score(selection, predictions[best].hypothesis, seed, everything[free])
@@ -124,10 +125,10 @@ def _leads(
     return (ours - theirs) * math.sqrt(len(telling)) >= LEAD
 
 
-def _agreed(selection: Selection, best: Prediction) -> NDArray[np.bool_] | None:
+def _agreed(selection: Selection, best: Prediction, which: NDArray[np.int64]) -> NDArray[np.bool_] | None:
     """The elements that even an endless layout places as this one does; None where all or none are."""
     endless = Prediction(replace(best.hypothesis, threads=ENDLESS), (ENDLESS,))
-    places = locate([best, endless], selection.indices)
+    places = locate([best, endless], selection.indices[which])
     same: NDArray[np.bool_] = places[0] == places[1]
     return same if same.any() and not same.all() else None
 

@@ -29,8 +29,8 @@ class Candidate:
     Attributes:
         hypothesis: the one that predicts it best; its scale is the selection's estimate.
         seed: the seed of rank 0 as its generator saw it, 0 to 2^64 - 1.
-        n: elements compared: the whole selection, or, where no known layout fits the rest, those that all
-            layouts place alike.
+        n: elements compared: the selection (of a large one 2^18 elements), or, where no known layout fits the
+            rest, those that all layouts place alike.
         r: correlation of the stored and the predicted values.
         log10_p: log10 of the chance of such a correlation after all trials of the search.
         not_excluded: the G's that the selection leaves possible, ascending; empty where the layout is none
