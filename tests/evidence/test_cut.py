@@ -75,6 +75,15 @@ def test_float32_tails_tell_the_cuda_version(version: str) -> None:
     assert best_cut(case.hypothesis, 42, case.everything, "float32").draw.version == version
 
 
+def test_versions_that_cannot_be_told_are_named() -> None:
+    """Within 3 sigma all versions up to 2.11 draw alike; bfloat16 has none before 2.1."""
+    for drawn, same in (("float32", ("2.1+cuda13", "2.0-")), ("bfloat16", ("2.1+cuda13",))):
+        case = truncated_case(Draw(TRUNCATED, symmetric(0.02, 2.0), SHAPE, drawn))
+        found = fit(case.hypothesis, 42, case.selection, case.dtype)
+        assert found is not None
+        assert found.same_versions == same
+
+
 @pytest.mark.parametrize("sigmas", [2.0, 3.0])
 def test_redrawn_values_tell_torch_2_12(sigmas: float) -> None:
     """A normal whose far values were drawn again is given whole, and a plain one is left alone."""

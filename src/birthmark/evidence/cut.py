@@ -19,7 +19,7 @@ from birthmark.evidence.scale import estimate
 from birthmark.hypothesis import Draw, Hypothesis
 from birthmark.numerics.dtypes import itemsize, round_to
 from birthmark.samplers.storing import NORMAL, TRUNCATED
-from birthmark.samplers.truncated import REDRAWING, sigmas_of, symmetric
+from birthmark.samplers.truncated import REDRAWING, inverting_versions, sigmas_of, symmetric
 
 #: Cut-offs of recipes, in sigmas; infinite for torch's default bounds, which cut nothing off at std 0.02.
 SIGMAS = (3.0, 2.0, math.inf)
@@ -63,9 +63,8 @@ def _cuts(draw: Draw, stored: str) -> Iterator[Draw]:
 
 def _version(hypothesis: Hypothesis, draw: Draw, seed: int, elements: Elements, dtype: str) -> Draw:
     """The draw in the version that gives most bits: another one only if it gives more of them."""
-    versions = ["2.1+", "2.1+cuda13"] + (["2.0-"] if draw.dtype != "bfloat16" else [])
     return max(
-        (replace(draw, version=version) for version in versions),
+        (replace(draw, version=version) for version in inverting_versions(draw.dtype)),
         key=lambda each: _equal(hypothesis, each, seed, elements, dtype),
     )
 

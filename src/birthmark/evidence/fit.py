@@ -23,7 +23,7 @@ from birthmark.evidence.scale import Scale, as_drawn, bounds, estimate, most_cov
 from birthmark.hypothesis import Arithmetic, Draw, Hypothesis
 from birthmark.numerics.dtypes import round_to
 from birthmark.samplers.storing import TRUNCATED
-from birthmark.samplers.truncated import sigmas_of, spread, symmetric
+from birthmark.samplers.truncated import inverting_versions, sigmas_of, spread, symmetric
 
 #: Arithmetics that a Philox draw may follow, in the order in which ties are decided.
 ARITHMETICS: tuple[Arithmetic, ...] = ("nvidia-volta+", "nvidia-pascal-", "amd")
@@ -57,6 +57,7 @@ class Fit:
         equal: elements of the selection whose bits it gives.
         of: elements compared.
         same_dtypes: other dtypes at draw time that give the same stored values.
+        same_versions: other torch versions of a truncated draw that do.
     """
 
     hypothesis: Hypothesis
@@ -66,6 +67,7 @@ class Fit:
     equal: int
     of: int
     same_dtypes: tuple[str, ...] = ()
+    same_versions: tuple[str, ...] = ()
 
     @property
     def decayed(self) -> bool:
@@ -128,7 +130,11 @@ def fit(
         first = _fit_rounded_first(best, seed, some, dtype, declared)
         if first is not None and first.equal > CLEARLY_MORE * best.equal:
             best = first
-    return replace(best, same_dtypes=_same_dtypes(best, fits, dtype))
+    return replace(
+        best,
+        same_dtypes=_same_dtypes(best, fits, dtype),
+        same_versions=_same_versions(best, best.hypothesis.raw(seed, some.indices), dtype),
+    )
 
 
 def _likeliest(fits: list[Fit], hypothesis: Hypothesis) -> Fit:
@@ -188,6 +194,21 @@ def _same_dtypes(best: Fit, fits: list[Fit], stored: str) -> tuple[str, ...]:
         if other.hypothesis.arithmetic == chosen.arithmetic
         and other.hypothesis.draw.dtype != chosen.draw.dtype
         and other.equal == best.equal
+    )
+
+
+def _same_versions(best: Fit, raw: NDArray[Any], stored: str) -> tuple[str, ...]:
+    draw = best.hypothesis.draw
+    if draw.distribution != TRUNCATED or draw.source == "normal":
+        return ()
+    values = best.stored(raw, stored)
+    others = {
+        version: replace(best, hypothesis=replace(best.hypothesis, draw=replace(draw, version=version)))
+        for version in inverting_versions(draw.dtype)
+        if version != draw.version
+    }
+    return tuple(
+        version for version, one in others.items() if np.array_equal(one.stored(raw, stored), values)
     )
 
 

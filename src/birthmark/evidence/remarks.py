@@ -86,13 +86,19 @@ def _scale(judgement: Judgement) -> list[str]:
 
 
 def _draw(judgement: Judgement) -> list[str]:
-    draw = judgement.fit.hypothesis.draw
-    if not judgement.fit.same_dtypes:
-        return []
-    return [
-        f"A draw in {draw.dtype} and one in {' or '.join(judgement.fit.same_dtypes)} give the same stored "
-        "values here: the dtype at draw time cannot be told."
-    ]
+    fit, draw = judgement.fit, judgement.fit.hypothesis.draw
+    found = []
+    if fit.same_dtypes:
+        found.append(
+            f"A draw in {draw.dtype} and one in {' or '.join(fit.same_dtypes)} give the same stored "
+            "values here: the dtype at draw time cannot be told."
+        )
+    if fit.same_versions:
+        found.append(
+            f"Truncated draws of the versions {', '.join((draw.version, *fit.same_versions))} give the same "
+            "stored values here."
+        )
+    return found
 
 
 def _arithmetic(judgement: Judgement) -> list[str]:

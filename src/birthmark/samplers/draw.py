@@ -19,7 +19,7 @@ from birthmark.numerics.dtypes import FORMATS, round_to
 from birthmark.samplers.fill import finish
 from birthmark.samplers.normal import LARGEST, LARGEST_64
 from birthmark.samplers.storing import DISTRIBUTIONS, TRUNCATED, source_of, standard, versions
-from birthmark.samplers.truncated import LEAST_MASS, REDRAWING, masses
+from birthmark.samplers.truncated import LEAST_MASS, REDRAWING, inverting_versions, masses
 
 Distribution = Literal["normal", "uniform", "truncated-normal"]
 Values = NDArray[np.float32] | NDArray[np.float64]
@@ -78,7 +78,7 @@ class Draw:
                 f"a truncated normal draw of std {std} from {low} to {high}: "
                 "expected a std above 0, and the lower bound first."
             )
-        if self.version == "2.0-" and self.dtype == "bfloat16":
+        if self.version not in (REDRAWING, *inverting_versions(self.dtype)):
             raise UsageError(
                 "torch up to 2.0 draws no truncated normals in bfloat16 on a GPU: it has no erfinv."
             )

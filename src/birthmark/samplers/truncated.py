@@ -58,6 +58,13 @@ class Truncation(NamedTuple):
     tail: np.uint32
 
 
+def inverting_versions(dtype: str) -> tuple[str, ...]:
+    """The versions that make a draw of this dtype from uniforms: bfloat16 has an erfinv since 2.2 only."""
+    return tuple(
+        version for version in VERSIONS if version != REDRAWING and (version, dtype) != ("2.0-", "bfloat16")
+    )
+
+
 def masses(parameters: tuple[float, ...]) -> tuple[float, float]:
     """The normal distribution function at both bounds, in doubles as Python computes it.
 

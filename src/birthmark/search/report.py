@@ -180,10 +180,13 @@ def hypotheses(plan: Plan, tallies: Sequence[StageTally]) -> tuple[str, ...]:
     offset = f"offset {plan.options.offset}"
     if plan.family.plain:
         return tuple(hypothesis_text(plan.selection, cut, offset) for cut in plan.cuts)
-    done = {tally.stage.name for tally in tallies if tally.stage.plan is plan and tally.complete}
-    if done.isdisjoint(("dictionary", *RANGE_STAGES)):
+    own = [tally for tally in tallies if tally.stage.plan is plan]
+    if not own:
         return ()
-    seeds = "every seed" if done.intersection(RANGE_STAGES) else "the dictionary's seeds only"
+    done = {tally.stage.name for tally in own if tally.complete}
+    seeds = "the dictionary's seeds only" if "dictionary" in done else "in part"
+    if done.intersection(RANGE_STAGES):
+        seeds = "every seed"
     return (f"{hidden_text(plan.family, offset)}, the same shardings: {seeds}",)
 
 
