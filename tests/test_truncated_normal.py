@@ -18,10 +18,15 @@ import birthmark.hypothesis
 from birthmark.checkpoints import open_checkpoint
 from birthmark.devices.layout import pieces
 from birthmark.errors import UsageError
+from birthmark.evidence.judge import judge
 from birthmark.hypothesis import Draw, Hypothesis
 from birthmark.numerics.dtypes import round_to
 from birthmark.prediction import predict, prediction
 from birthmark.recipes.sharding import Sharding
+from birthmark.search.engine import search
+from birthmark.search.options import Options
+from birthmark.survivors.split import split
+from birthmark.survivors.survivor import Survivors
 
 TRUNCATED: Any = "truncated-normal"
 
@@ -54,6 +59,34 @@ def test_a_checkpoint_with_known_answers(cases: Path, answers: dict[str, Any]) -
     )
     narrow = dataclasses.replace(true, draw=dataclasses.replace(draw, dtype="bfloat16"))
     assert np.mean(narrow.values(seed, indices) == stored) < 0.75
+
+
+def test_a_search_ends_in_a_match(cases: Path, answers: dict[str, Any]) -> None:
+    """Seed, layout, cut-off, dtype and std of that checkpoint are found by search and confirmed on a hold-out."""
+    answer = answers["truncated-float32"]
+    rows = np.array(answer["survivors"]["rows"])
+    name = answer["tensor"]
+    with open_checkpoint(cases / "truncated-float32") as checkpoint:
+        values = checkpoint.take(name, rows)
+        info = checkpoint.tensors[name]
+        survivors = Survivors(
+            name, info.shape, info.dtype, "row", rows, np.full(len(rows), 0.99), "normal",
+            float(values.std()), 1 / np.sqrt(2 * values.size),
+        )  # fmt: skip
+        selection, holdout = split(checkpoint, survivors)
+        outcome = search(selection, Options(seeds=(0, 0)))
+        judged = judge(
+            checkpoint, survivors, selection, holdout, outcome.candidates, trials=outcome.searched.trials
+        ).judged
+    judgement = judged[0].judgement
+    fitted = judgement.fit.hypothesis
+    assert judgement.outcome == "match"
+    assert (judgement.case.seed, fitted.threads) == (answer["seed"], answer["layout"]["G"])
+    assert fitted.draw.parameters == (0.0, 0.02, -0.06, 0.06)
+    assert fitted.draw.dtype == "float32"
+    assert judgement.exact.equal == judgement.exact.of == values.size
+    assert judged[0].census is not None
+    assert judged[0].census.ids.tolist() == rows.tolist()
 
 
 def _correlation(stored: Any, predicted: Any) -> float:

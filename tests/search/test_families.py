@@ -24,7 +24,7 @@ from birthmark.search.families import (
 )
 from birthmark.search.offsets import search_offsets
 from birthmark.search.options import Options
-from birthmark.search.plan import by_promise, make_plans
+from birthmark.search.plan import by_promise, hidden_plans, make_plan
 from birthmark.search.stages import all_stages
 
 SEED = 3_123_456_789
@@ -160,7 +160,7 @@ class TestOrder:
     def test_the_dictionary_of_all_goes_before_every_seed(self, planted: Make) -> None:
         """And the plain normal first in either, where the values do not end early."""
         selection = planted(rows=range(8100, 8190)).selection()
-        found = all_stages(make_plans(selection, Options(seeds=(0, 999), ways=(1,))))
+        found = all_stages(make_plan(selection, Options(seeds=(0, 999), ways=(1,))))
         assert [stage.title for stage in found] == [
             "dictionary",
             "wide dictionary",
@@ -175,9 +175,13 @@ class TestOrder:
         selection = cut(planted, 2.0)
         assert looks_cut(selection, 2.0)
         assert not looks_cut(planted().selection(), 2.0)
-        plans = make_plans(selection, near())
-        assert [plan.family for plan in plans] == [NORMAL, TRUNCATED_NORMAL, REDRAWN_NORMAL]
-        assert [plan.family for plan in by_promise(plans)] == [TRUNCATED_NORMAL, REDRAWN_NORMAL, NORMAL]
+        plan = make_plan(selection, near())
+        hidden = hidden_plans(plan)
+        assert plan.family == NORMAL
+        assert [each.family for each in hidden] == [TRUNCATED_NORMAL, REDRAWN_NORMAL]
+        assert by_promise(plan, hidden) == (*hidden, plan)
+        plain = make_plan(planted().selection(), near())
+        assert by_promise(plain, hidden) == (plain, *hidden)
 
     def test_few_values_show_nothing(self, planted: Make) -> None:
         """A hundred values without one beyond 2 sigma are no proof."""

@@ -24,7 +24,7 @@ from birthmark.search.layouts import resolve
 from birthmark.search.ledger import Ledger
 from birthmark.search.options import Options
 from birthmark.search.outcome import Candidate, Outcome
-from birthmark.search.plan import VERIFIED, Plan, make_plans
+from birthmark.search.plan import VERIFIED, Plan, make_plan
 from birthmark.search.progress import Progress, Status
 from birthmark.search.report import StageTally, searched
 from birthmark.search.runner import Done, Found, run
@@ -44,7 +44,7 @@ Key = tuple[str, int, int, int]
 class _Search:
     """The state of a search while it runs; what must outlive it is in the ledger."""
 
-    plans: tuple[Plan, ...]
+    plan: Plan
     ledger: Ledger | None
     progress: Progress | None
     earlier: dict[Key, Done]
@@ -60,7 +60,7 @@ class _Search:
     @property
     def satisfied(self) -> bool:
         """Whether the search may end here."""
-        return self.verified and not self.plans[0].options.everything
+        return self.verified and not self.plan.options.everything
 
 
 def search(
@@ -89,12 +89,12 @@ def search(
     """
     began = time.monotonic()
     check()
-    plans = make_plans(selection, options or Options())
-    earlier = _earlier(ledger, plans[0])
-    state = _Search(plans, ledger, progress, earlier, began)
+    plan = make_plan(selection, options or Options())
+    earlier = _earlier(ledger, plan)
+    state = _Search(plan, ledger, progress, earlier, began)
     stopped = False
     try:
-        for stage in all_stages(plans):
+        for stage in all_stages(plan):
             tally = StageTally(stage)
             state.tallies.append(tally)
             _work(state, stage, tally)
@@ -119,7 +119,7 @@ def search(
     finished = not stopped and not state.satisfied
     return Outcome(
         tuple(candidates),
-        searched(plans, state.tallies, len(state.tested), finished, time.monotonic() - began),
+        searched(plan, state.tallies, len(state.tested), finished, time.monotonic() - began),
         stopped,
     )
 

@@ -90,27 +90,21 @@ class Plan:
         return predictions(self.selection, layouts, self.cuts, self.options.offset, self.family)
 
 
-def make_plans(selection: Selection, options: Options) -> tuple[Plan, ...]:
-    """A plan for what the values were taken for, then one for each family that may hide behind it.
-
-    Raises:
-        NothingToSearch: the selection has too few usable values for any answer to be verified.
-        UsageError: the options do not fit the tensor.
-    """
-    plans = [make_plan(selection, options)]
-    for family in other_families(selection) if options.truncated else ():
+def hidden_plans(plan: Plan) -> tuple[Plan, ...]:
+    """A plan for each family that may hide behind what the values were taken for, as far as there is one."""
+    found = []
+    for family in other_families(plan.selection) if plan.options.truncated else ():
         try:
-            plans.append(make_plan(selection, options, family))
+            found.append(make_plan(plan.selection, plan.options, family))
         except NothingToSearch:
             continue
-    return tuple(plans)
+    return tuple(found)
 
 
-def by_promise(plans: Sequence[Plan]) -> tuple[Plan, ...]:
+def by_promise(plain: Plan, hidden: Sequence[Plan]) -> tuple[Plan, ...]:
     """The plans in the order in which every seed is tried: the plain one last if the values look cut off."""
-    plain, *others = plans
     cut = any(looks_cut(plain.selection, sigmas) for sigmas in SIGMAS if not math.isinf(sigmas))
-    return (*others, plain) if cut else (plain, *others)
+    return (*hidden, plain) if cut else (plain, *hidden)
 
 
 def make_plan(selection: Selection, options: Options, family: Family | None = None) -> Plan:

@@ -105,22 +105,21 @@ class StageTally:
 
 
 def searched(
-    plans: Sequence[Plan], tallies: Sequence[StageTally], tested: int, finished: bool, seconds: float
+    plan: Plan, tallies: Sequence[StageTally], tested: int, finished: bool, seconds: float
 ) -> Searched:
     """Sum up a search.
 
-    Seeds, layouts and the chance of a miss are those of the first plan; the hypotheses say what was done for
-    the others.
+    Seeds, layouts and the chance of a miss are those of its plan; the hypotheses say what was done for the
+    families that may hide behind it.
 
     Args:
-        plans: its plans, that of what the values were taken for first.
+        plan: its plan, for what the values were taken for.
         tallies: its stages as far as they went.
         tested: how many seeds were compared with the whole selection.
         finished: whether it came to its planned end.
         seconds: how long it took.
     """
     reports = tuple(tally.report() for tally in tallies)
-    plan = plans[0]
     own = [tally for tally in tallies if tally.stage.plan is plan]
     missed = _missed(plan, own)
     layouts, beyond = _covered(plan, missed)
@@ -130,7 +129,7 @@ def searched(
         layouts=tuple(sorted(layouts)),
         at_least=max(floors) if floors and beyond < 1.0 else None,
         at_least_miss=beyond if floors else 1.0,
-        hypotheses=tuple(text for each in plans for text in hypotheses(each, tallies)),
+        hypotheses=hypotheses(plan, tallies),
         candidates_tested=tested,
         complete=finished and all(each.complete for each in reports),
         trials=max(1, sum(each.trials for each in reports)),
@@ -176,18 +175,18 @@ def _has(plan: Plan, cut: tuple[int, str], threads: int) -> bool:
 
 
 def hypotheses(plan: Plan, tallies: Sequence[StageTally]) -> tuple[str, ...]:
-    """What was tried, in words: a sentence for each sharding; one for all of them of a hidden family."""
+    """What was tried, in words: a sentence for each sharding, and one for each hidden family that was tried."""
     offset = f"offset {plan.options.offset}"
-    if plan.family.plain:
-        return tuple(hypothesis_text(plan.selection, cut, offset) for cut in plan.cuts)
-    own = [tally for tally in tallies if tally.stage.plan is plan]
-    if not own:
-        return ()
-    done = {tally.stage.name for tally in own if tally.complete}
-    seeds = "the dictionary's seeds only" if "dictionary" in done else "in part"
-    if done.intersection(RANGE_STAGES):
-        seeds = "every seed"
-    return (f"{hidden_text(plan.family, offset)}, the same shardings: {seeds}",)
+    found = [hypothesis_text(plan.selection, cut, offset) for cut in plan.cuts]
+    for family in dict.fromkeys(tally.stage.plan.family for tally in tallies):
+        if family == plan.family:
+            continue
+        done = {tally.stage.name for tally in tallies if tally.stage.plan.family == family and tally.complete}
+        seeds = "the dictionary's seeds only" if "dictionary" in done else "in part"
+        if done.intersection(RANGE_STAGES):
+            seeds = "every seed"
+        found.append(f"{hidden_text(family, offset)}, the same shardings: {seeds}")
+    return tuple(found)
 
 
 def hypothesis_text(selection: Selection, cut: Sharding, offset: str) -> str:

@@ -27,7 +27,7 @@ from birthmark.search.coverage import Coverage, Scan, identity
 from birthmark.search.elements import Elements
 from birthmark.search.miss import COVERED, MOST, MOST_DICTIONARY, MOST_WIDE, chance_of_miss
 from birthmark.search.places import locate, unpack
-from birthmark.search.plan import Plan, by_promise
+from birthmark.search.plan import Plan, by_promise, hidden_plans
 from birthmark.search.probes import choose, probed_units
 from birthmark.search.seeds import Seeds, consecutive
 from birthmark.search.sieve import sieve_of
@@ -84,17 +84,20 @@ class _Space:
         return chance_of_miss(probed_units(self.candidates, sorted(self.serving(row, done))))
 
 
-def all_stages(plans: Sequence[Plan]) -> Iterator[Stage]:
-    """The stages of several plans of one selection: the dictionary with each before every seed with any."""
-    for plan in plans:
-        yield from _dictionary_stages(plan)
-    for plan in by_promise(plans):
-        yield from _range_stages(plan)
+def all_stages(plan: Plan) -> Iterator[Stage]:
+    """The stages of a plan and its hidden families: the dictionary with each before every seed with any."""
+    yield from _dictionary_stages(plan)
+    hidden = hidden_plans(plan)
+    for each in hidden:
+        yield from _dictionary_stages(each)
+    for each in by_promise(plan, hidden):
+        yield from _range_stages(each)
 
 
 def stages(plan: Plan) -> Iterator[Stage]:
-    """Build the stages of one plan, one at a time."""
-    return all_stages((plan,))
+    """The stages of one plan alone, one at a time."""
+    yield from _dictionary_stages(plan)
+    yield from _range_stages(plan)
 
 
 def _dictionary_stages(plan: Plan) -> Iterator[Stage]:
