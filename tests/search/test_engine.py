@@ -23,7 +23,13 @@ HIGH = tuple(range(8160, 8190))
 
 def near(seed: int = SEED, half: int = 100_000, **more: Any) -> Options:
     """All seeds around one, without the dictionary."""
-    return Options(seeds=(seed - half, seed + half), dictionary=False, **more)
+    wanted = {"dictionary": False, "truncated": False, **more}
+    return Options(seeds=(seed - half, seed + half), **wanted)
+
+
+def listed(**more: Any) -> Options:
+    """The dictionary alone."""
+    return Options(seeds=(0, 0), truncated=False, **more)
 
 
 def answers(outcome: Outcome) -> list[tuple[int, int, int]]:
@@ -37,7 +43,7 @@ class TestPlantedSeeds:
     @pytest.mark.parametrize("seed", [0, 777, 20_240_229, 67280421310721])
     def test_the_dictionary_has_it(self, planted: Callable[..., Any], seed: int) -> None:
         """Seeds that people use, dates and 64-bit ones among them, with their layout."""
-        outcome = search(planted(seed=seed).selection(), Options(seeds=(0, 0)))
+        outcome = search(planted(seed=seed).selection(), listed())
 
         assert answers(outcome) == [(seed, 270_336, 1)]
         assert outcome.candidates[0].log10_p < -100
@@ -46,7 +52,7 @@ class TestPlantedSeeds:
     def test_a_given_seed_is_tried(self, planted: Callable[..., Any]) -> None:
         """A declared seed of 64 bits goes with the dictionary, or alone."""
         made = planted(seed=2**64 - 12345)
-        outcome = search(made.selection(), Options(seeds=(0, 0), dictionary=False, also=(-12345,)))
+        outcome = search(made.selection(), listed(dictionary=False, also=(-12345,)))
 
         assert answers(outcome) == [(2**64 - 12345, 270_336, 1)]
 
@@ -64,7 +70,7 @@ class TestPlantedSeeds:
 
     def test_high_rows_find_it_over_the_table(self, planted: Callable[..., Any]) -> None:
         """Where every layout has blocks of its own."""
-        outcome = search(planted(seed=SEED, rows=HIGH, threads=221_184).selection(), near(half=20_000))
+        outcome = search(planted(seed=SEED, rows=HIGH, threads=221_184).selection(), near(half=5_000))
 
         assert (SEED, 221_184, 1) in answers(outcome)
         assert outcome.searched.stages[-1].name == "table"
@@ -152,13 +158,15 @@ class TestNegatives:
         assert outcome.searched.miss_chance < 1e-3
         assert outcome.searched.trials >= 200_000
 
-    @pytest.mark.parametrize(("rows", "ways"), [(LOW, (1, 8)), (HIGH, (1,))])
-    def test_noise_has_no_seed(self, planted: Callable[..., Any], rows: Any, ways: tuple[int, ...]) -> None:
+    @pytest.mark.parametrize(
+        ("rows", "limits"), [(LOW, {"ways": (1, 8)}), (HIGH, {"layouts": (40_960, 221_184, 270_336)})]
+    )
+    def test_noise_has_no_seed(self, planted: Callable[..., Any], rows: Any, limits: dict[str, Any]) -> None:
         """Normal values of another generator, against the whole dictionary."""
         made = planted(rows=rows)
         noise = np.random.default_rng(42).normal(0, 0.02, len(made.indices()))
         selection = made.selection(noise.astype(np.float32).astype(float))
-        outcome = search(selection, Options(seeds=(0, 0), ways=ways))
+        outcome = search(selection, listed(**limits))
 
         assert outcome.candidates == ()
         assert outcome.searched.complete
@@ -169,7 +177,7 @@ class TestNegatives:
         values = made.values().reshape(len(made.rows), -1)
         shuffled = values[np.random.default_rng(1).permutation(len(values))].ravel()
 
-        assert search(made.selection(shuffled), Options(seeds=(0, 0), ways=(1,))).candidates == ()
+        assert search(made.selection(shuffled), listed(ways=(1,))).candidates == ()
 
     def test_too_little_is_refused(self, planted: Callable[..., Any]) -> None:
         """Forty values cannot stand out of a billion trials."""
@@ -190,7 +198,7 @@ class TestAmbiguity:
     def test_readings_that_predict_alike_are_all_told(self, planted: Callable[..., Any]) -> None:
         """Rows of the last of 4 shards with G = 221,184 look exactly like 8 shards with G = 73,728."""
         made = planted(seed=3952, ways=4, threads=221_184, rows=HIGH)
-        found = answers(search(made.selection(), Options(seeds=(0, 0))))
+        found = answers(search(made.selection(), listed()))
 
         assert (3952, 221_184, 4) in found
         assert (3948, 73_728, 8) in found
@@ -328,3 +336,16 @@ def test_ledger_units_tile_the_range(planted: Callable[..., Any], tmp_path: Any)
         ordered = sorted(ranges)
         assert (ordered[0][0], ordered[-1][1]) == (0, 200_000)
         assert all(a[1] == b[0] for a, b in pairwise(ordered))
+
+
+@pytest.mark.slow
+def test_the_whole_range_is_searched(planted: Callable[..., Any]) -> None:
+    """All 2^32 seeds and one probe: the last seed is found, and noise is searched in vain."""
+    made = planted(seed=2**32 - 1, rows=LOW, distribution="uniform")
+    options = Options(dictionary=False, truncated=False, probes=1, ways=(1,))
+    noise = np.random.default_rng(3).uniform(-0.02, 0.02, len(made.indices()))
+
+    assert answers(search(made.selection(), options)) == [(2**32 - 1, 270_336, 1)]
+    vain = search(made.selection(noise.astype(np.float32).astype(float)), options)
+    assert vain.candidates == ()
+    assert vain.searched.stages[0].complete
