@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from birthmark.evidence.coherence import Background, Coherence, coherence
-from birthmark.evidence.lattice import best_scale, power, refined
+from birthmark.evidence.lattice import TRIALS_PER_POINT, best_scale, power, refined
 from birthmark.evidence.lattices import (
     CUT_SHARE,
     PairLattice,
@@ -63,9 +63,22 @@ def test_no_scale_makes_noise_coherent() -> None:
     rng = np.random.default_rng(5)
     peak = best_scale(PairLattice(rng.uniform(1e-4, 0.02, 900), 0.02), 0.016)
     step = PairLattice(np.zeros(1), 0.02).at(0.0).step
-    assert peak.trials == pytest.approx(2 * 0.016 / step, rel=0.01)
+    assert peak.trials == pytest.approx(TRIALS_PER_POINT * 2 * 0.016 / step, rel=0.01)
     assert 2.0 < math.sqrt(peak.power) < math.sqrt(math.log(peak.trials)) + 1.0
     assert refined(PairLattice(rng.uniform(1e-4, 0.02, 900), 0.02), peak).power < 40
+
+
+def test_no_more_noise_stands_out_than_the_trials_allow() -> None:
+    """Over many null searches R^2, after its trials, is not rarer than it says."""
+    rng = np.random.default_rng(12)
+    chances = []
+    for _ in range(300):
+        lattice = PairLattice(rng.uniform(1e-4, 0.02, 200), 0.02)
+        peak = best_scale(lattice, 0.002)
+        chances.append(Coherence(200, math.sqrt(refined(lattice, peak).power), peak.trials).log10_p_global)
+    for level in (0.5, 0.2, 0.1):
+        allowed = level * 300 + 3.0 * math.sqrt(level * (1 - level) * 300)
+        assert np.count_nonzero(np.array(chances) < math.log10(level)) < allowed
 
 
 def test_the_wrong_lattice_is_not_coherent() -> None:

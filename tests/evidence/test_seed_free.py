@@ -153,6 +153,16 @@ def test_altered_rows_among_the_survivors_do_not_hide_the_layout() -> None:
     assert read(values).threads == 20480
 
 
+def test_a_tensor_of_several_launches_shows_the_same_layout() -> None:
+    """Parts drawn one after the other, joined at no whole wave, still have partners G elements apart."""
+    draw = Draw("normal", (0.0, 0.02), (410, 256))
+    parts = [Hypothesis(draw, 20480, offset=offset).tensor(UNSEEDED) for offset in (0, 8)]
+    found = read(np.concatenate(parts))
+    assert (found.result, found.threads) == ("layout", 20480)
+    assert found.together is not None
+    assert found.together.r / math.sqrt(found.together.numbers) < 0.9
+
+
 def test_half_of_the_rows_are_enough_where_their_partners_survive() -> None:
     """Scattered rows give fewer pairs, and the number that was there is told."""
     values = drawn()

@@ -117,6 +117,18 @@ def test_an_inexact_scale_leaves_the_arithmetic_open() -> None:
     assert any("perhaps changed" in note for note in seed_free_notes(found, "embedding"))
 
 
+def test_changed_values_are_noted() -> None:
+    """Where a part of the pairs lies on no lattice the note says so; an untouched draw has no such note."""
+    values = Hypothesis(Draw("normal", (0.0, 0.02), SHAPE), 40960).tensor(9).copy()
+    values[::5] = np.random.default_rng(1).standard_normal((320, 200)) * 0.02
+    indices = np.arange(values.size)
+    elements = Elements(indices, values.ravel().astype(np.float64), indices // SHAPE[1])
+    found = read_layout(elements, SHAPE, "float32", layouts=(20480, 40960))
+    assert found.threads == 40960
+    assert any("mean phase" in note for note in seed_free_notes(found, "embedding"))
+    assert not any("mean phase" in note for note in seed_free_notes(read(), "embedding"))
+
+
 def test_notes_explain_every_null_and_every_number() -> None:
     """The notes name R, the pairs that were there, the controls and what is null."""
     found = read()

@@ -38,6 +38,8 @@ from birthmark.survivors.survivor import Survivors
 
 #: More ids than this are not listed.
 MOST_IDS = 1 << 17
+#: Where the pairs' mean phase is shorter than this, something was done to the values.
+WHOLE = 0.9
 #: Bins of the other layouts' R.
 EDGES = tuple(float(edge) for edge in np.arange(0.0, 5.01, 0.5))
 _NO_SCORE = ScoreModel(n=0, r=None, sigma=None, log10_p_local=None, log10_p_global=None)
@@ -176,6 +178,13 @@ def _layout_notes(found: SeedFree, tensor: str) -> list[str]:
         "seed, offset and seed_hex are null: the layout was read without them. bit_exact is empty: without "
         "a seed no value is predicted.",
     ]
+    length = found.together.r / math.sqrt(found.together.numbers)
+    if length < WHOLE:
+        notes.append(
+            f"The pairs' mean phase has a length of {length:.2f} where an untouched draw has nearly 1: some "
+            "values were changed, a decay was rounded after every step, or several launches drew parts of "
+            "this tensor."
+        )
     if found.background is not None and (rival := found.background.next_best) is not None:
         notes.append(
             f"Decoys are the {len(found.background.layouts):,} other layouts at the same scale, seeds take "
