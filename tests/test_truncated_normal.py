@@ -62,7 +62,7 @@ def test_a_checkpoint_with_known_answers(cases: Path, answers: dict[str, Any]) -
 
 
 def test_a_search_ends_in_a_match(cases: Path, answers: dict[str, Any]) -> None:
-    """Seed, layout, cut-off, dtype and std of that checkpoint are found by search and confirmed on a hold-out."""
+    """Seed, layout, cut-off, dtype and std of that checkpoint are found, and confirmed on a hold-out."""
     answer = answers["truncated-float32"]
     rows = np.array(answer["survivors"]["rows"])
     name = answer["tensor"]

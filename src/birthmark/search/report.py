@@ -175,7 +175,7 @@ def _has(plan: Plan, cut: tuple[int, str], threads: int) -> bool:
 
 
 def hypotheses(plan: Plan, tallies: Sequence[StageTally]) -> tuple[str, ...]:
-    """What was tried, in words: a sentence for each sharding, and one for each hidden family that was tried."""
+    """What was tried, in words: a sentence for each sharding, and one for each hidden family tried."""
     offset = f"offset {plan.options.offset}"
     found = [hypothesis_text(plan.selection, cut, offset) for cut in plan.cuts]
     for family in dict.fromkeys(tally.stage.plan.family for tally in tallies):
