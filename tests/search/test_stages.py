@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from birthmark.devices.catalogue import exhaustive_threads, table_threads
-from birthmark.errors import NothingToSearch
+from birthmark.errors import NothingToSearch, UsageError
 from birthmark.search.miss import COVERED
 from birthmark.search.options import Options
 from birthmark.search.places import unpack
@@ -141,6 +142,20 @@ class TestPlan:
         """The message says how many there are and how many it takes."""
         with pytest.raises(NothingToSearch, match=r"40 untouched values .* \d+ are needed"):
             make_plan(planted(shape=(8192, 20), rows=(5, 6)).selection(), Options())
+
+    @pytest.mark.parametrize(("scale", "error"), [(0.0, 0.1), (float("nan"), 0.1), (0.02, float("nan"))])
+    def test_a_scale_that_is_none_is_refused(
+        self, planted: Callable[..., Any], scale: float, error: float
+    ) -> None:
+        """All-zero or broken values are nothing to search, not a warning from numpy."""
+        selection = replace(planted().selection(), scale=scale, scale_error=error)
+        with pytest.raises(NothingToSearch, match="scale"):
+            make_plan(selection, RANGE)
+
+    def test_cuts_that_do_not_fit_are_a_usage_error(self, planted: Callable[..., Any]) -> None:
+        """Rows that do not divide by three cannot have been cut so."""
+        with pytest.raises(UsageError, match="cannot be cut"):
+            make_plan(planted().selection(), Options(ways=(3,)))
 
     def test_units_tile_every_pass(self, planted: Callable[..., Any]) -> None:
         """From the first seed to the last, without gap or overlap, for any unit size."""

@@ -8,9 +8,9 @@ the ledger.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from threading import Event
 from typing import Any
@@ -135,12 +135,13 @@ def _work(state: _Search, stage: Stage, tally: StageTally) -> None:
             _take(state, tally, done, fresh=False)
             if state.satisfied:
                 return
-    for done in _finished(state, stage, tally, todo):
-        if state.ledger is not None:
-            state.ledger.append(_record(done))
-        _take(state, tally, done, fresh=True)
-        if state.satisfied:
-            return
+    with closing(_finished(state, stage, tally, todo)) as finished:
+        for done in finished:
+            if state.ledger is not None:
+                state.ledger.append(_record(done))
+            _take(state, tally, done, fresh=True)
+            if state.satisfied:
+                return
 
 
 def _take(state: _Search, tally: StageTally, done: Done, *, fresh: bool) -> None:
@@ -185,7 +186,9 @@ def _judged(state: _Search, plan: Plan, seed: int, predictions: Sequence[Predict
     return Candidate(found.hypothesis, seed, found.n, found.r, score, found.not_excluded, found.rival)
 
 
-def _finished(state: _Search, stage: Stage, tally: StageTally, todo: Iterable[Unit]) -> Iterator[Done]:
+def _finished(
+    state: _Search, stage: Stage, tally: StageTally, todo: Iterable[Unit]
+) -> Generator[Done, None, None]:
     """Units as they get finished, all cores at work, with progress told in between."""
     waiting = iter(todo)
     workers = stage.plan.options.threads

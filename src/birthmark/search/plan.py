@@ -16,7 +16,7 @@ import numpy as np
 
 from birthmark import __version__
 from birthmark.devices.catalogue import exhaustive_threads, table_threads
-from birthmark.errors import NothingToSearch
+from birthmark.errors import NothingToSearch, UsageError
 from birthmark.recipes.seeds import dictionary
 from birthmark.recipes.sharding import SEED_SPACE, Sharding
 from birthmark.search.confirm import decisive, kind_of, prepare
@@ -114,16 +114,26 @@ def make_plan(selection: Selection, options: Options, family: Family | None = No
         NothingToSearch: the selection has too few usable values for any answer to be verified.
         UsageError: the options do not fit the tensor.
     """
+    if not (selection.scale > 0 and math.isfinite(selection.scale) and selection.scale_error >= 0):
+        raise NothingToSearch(
+            f"the scale of {selection.tensor} is {selection.scale} with an error of {selection.scale_error}: "
+            "nothing can be predicted up to such a scale."
+        )
+    cuts = shardings(selection, options.ways)
+    if not cuts:
+        raise UsageError(
+            f"{selection.tensor} of shape {selection.shape} cannot be cut into any of {options.ways} ways; "
+            "leave the ways out, or add 1."
+        )
     dtype = effective_dtype(selection)
     family = family or own_family(selection)
     elements = usable(selection, dtype, family)
-    cuts = shardings(selection, options.ways)
     table = predictions(selection, options.layouts or table_threads(), cuts, options.offset, family)
     also = np.array([seed % SEED_SPACE for seed in options.also], np.uint64)
     first = listed(np.concatenate([dictionary(), also]) if options.dictionary else also)
     trials = max(len(table), 1) * max(options.seeds[1] - options.seeds[0], first.size, 1) * len(family.sigmas)
     least = least_elements(VERIFIED, trials)
-    if len(elements) < least or not cuts:
+    if len(elements) < least:
         raise NothingToSearch(
             f"{len(elements)} untouched values of {selection.tensor} can be searched with: "
             f"{least} are needed for an answer that stands out of {trials:.1e} trials."
