@@ -1,9 +1,9 @@
 """Another tensor's word on the same id: the output head's rows for tokens that never occur.
 
-A row of the output head whose token is never a target gets nothing but the softmax's push-down, and every such
-row gets the same. So these rows all lie at one common point, spread around it as widely as their initial values
-were, while a single occurrence as a target moves a row away from it. The point is found from the ids that look
-untouched in the tensor itself; chance impostors among them do not agree with each other.
+A row of the output head whose token is never a target gets nothing but the softmax's push-down, and every
+such row gets the same. So these rows all lie at one common point, spread around it as widely as their initial
+values were, while a single occurrence as a target moves a row away from it. The point is found from the ids
+that look untouched in the tensor itself; chance impostors among them do not agree with each other.
 """
 
 from __future__ import annotations

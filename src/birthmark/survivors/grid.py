@@ -1,10 +1,11 @@
 """The grid of a float32 draw: which stored values a sampler can have made, given its scale.
 
 A normal value is one rounded product z x std of a float32 z; a uniform value is u x 2B - B with u on a grid
-of 2^-24, or of float32 numbers (CUDA). Where the products lie further apart than float32 numbers do, some numbers can never be drawn: a fifth of
-them for std 0.02, most of the small ones for a uniform. An untouched unit has only drawable values; of a touched
-one each value is drawable by chance alone. A unit of a hundred values is thereby decided almost for certain,
-but only where the values are stored in float32, were not decayed since, and the scale is exactly known.
+of 2^-24, or of float32 numbers (CUDA). Where these lie further apart than float32 numbers do, some numbers
+can never be drawn: a fifth of them for std 0.02, most of the small ones for a uniform. An untouched unit has
+only drawable values; of a touched one each value is drawable by chance alone. A hundred values thereby decide
+almost for certain, but only where they are stored in float32 and were not decayed since, and where the scale
+is exactly known.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from birthmark.survivors.survivor import Distribution
 ALTERED = 0.01
 #: Natural log of the odds at which a scale counts as found.
 CERTAIN = 40.0
-#: Values that are asked when a scale is sought.
-ASKED = 4096
+#: Values that are compared when a scale is sought.
+COMPARED = 4096
 #: Spacing of the CPU's uniforms, and of CUDA's above one half.
 _STEP = 2.0**-24
 
@@ -40,15 +41,24 @@ class Grid:
     scale: float
     fine: bool = False
 
-    def weigh(self, values: NDArray[np.float32]) -> NDArray[np.float64]:
-        """How much each value speaks for having been drawn, natural log of the odds; 0 where it cannot tell."""
+    def compare(self, values: NDArray[np.float32]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+        """Whether each value can have been drawn, and the chance that one nearby can be without a draw."""
         if self.distribution == "normal":
-            drawable, chance = _normal(values, self.scale)
-        else:
-            drawable, chance = _uniform(values, self.scale, fine=self.fine)
+            return _normal(values, self.scale)
+        return _uniform(values, self.scale, fine=self.fine)
+
+    def weigh(self, values: NDArray[np.float32]) -> NDArray[np.float64]:
+        """How much each value speaks for having been drawn: natural log of the odds."""
+        drawable, chance = self.compare(values)
         with np.errstate(divide="ignore"):
             yes = np.log((1.0 - ALTERED + ALTERED * chance) / chance)
         return np.where(drawable, yes, np.log(ALTERED))
+
+    def altered(self, values: NDArray[np.float32]) -> NDArray[np.float64]:
+        """The share of each row's values that were not drawn, estimated from those off the grid."""
+        drawable, chance = self.compare(values)
+        seen: NDArray[np.float64] = (~drawable).mean(axis=1) / np.maximum((1.0 - chance).mean(axis=1), 1e-9)
+        return seen
 
 
 def _normal(values: NDArray[np.float32], std: float) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
@@ -102,12 +112,12 @@ def find_grid(
     """
     if not values.size:
         return None
-    asked = values[:, : max(1, ASKED // len(values))]
+    compared = values[:, : max(1, COMPARED // len(values))]
     best, odds = None, CERTAIN
     for scale in scales:
         for fine in (False, True) if distribution == "uniform" else (False,):
             grid = Grid(distribution, float(scale), fine)
-            weight = grid.weigh(asked).sum(axis=1)
+            weight = grid.weigh(compared).sum(axis=1)
             total = float(weight[weight > 0.0].sum())
             if total > odds:
                 best, odds = grid, total

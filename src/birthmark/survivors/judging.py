@@ -1,8 +1,8 @@
-"""Rows or columns of one tensor: sorted, put on the sampler's grid where that decides, and checked as a whole.
+"""Rows or columns of one tensor: sorted, put on the sampler's grid where that decides, and checked.
 
-Sorting always finds a tightest group. Whether that group is one of survivors is asked afterwards: its values must
-have one known shape, norms as tight as chance allows, no direction of their own, and the tensor must be explained
-much better with it than without.
+Sorting always finds a tightest group. Whether it is one of survivors is asked afterwards: its values must
+have one known shape, norms as tight as chance allows, no direction of their own, and the tensor must be
+explained much better with it than without.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from birthmark.survivors.shape import NORMAL, UNIFORM, Shape, fit_shape
 from birthmark.survivors.sorting import Sorted, sort_units
 from birthmark.survivors.survivor import Distribution
 from birthmark.survivors.units import Units
-from birthmark.survivors.whole_tensor import LEAST_VALUES, edge_deviation
+from birthmark.survivors.whole_tensor import LEAST_VALUES, PASSED, deviations, edge_deviation
 
 #: Fewest units, and fewest values in each, from which survivors can be told.
 LEAST_UNITS, LEAST_WIDTH = 24, 16
@@ -31,12 +31,21 @@ LEAST_GROUP = 3
 SHAPE_LIMIT, EDGE_LIMIT = 6.0, 6.0
 #: Spread of the norms of a group, in units of what chance gives. Two runs merged reach 2.1.
 SPREAD_LIMIT = 2.5
+#: A group of this share of all units is the whole tensor, which has been judged before.
+ALL = 0.9
+#: Share of a group's values that may lie beyond the bound of its shape.
+MOST_BEYOND = 0.003
 #: Units of a group that are read for its checks.
 MOST_CHECKED = 256
 #: Surest units on which a grid is sought, and the range of scales tried around the measured one.
 GRID_UNITS, GRID_RANGE = 32, 0.15
-#: A unit with a larger share of values off the grid is not merely altered in places.
-MOST_OFF_GRID = 0.08
+#: A unit with a larger share of values that were not drawn is not merely altered in places.
+MOST_ALTERED = 0.08
+#: What a unit's values must make up for, natural log: few units are untouched, and touched ones can keep many
+#: of their initial values.
+PRIOR_ODDS = 11.5
+#: What all units on a grid must have together beyond that.
+LEAST_GRID_EVIDENCE = 20.0
 #: Units whose energy lies within so many standard deviations of a bound's may lie on its grid.
 _ENERGY_RANGE = 5.0
 
@@ -108,7 +117,7 @@ def _by_statistics(units: Units, found: Sorted) -> Judged | str:
         group[np.arange(min(len(group), MOST_CHECKED)) * len(group) // min(len(group), MOST_CHECKED)]
     )
     values = read.astype(np.float64) / math.sqrt(found.energy)
-    fit = fit_shape(values.reshape(-1))
+    fit = fit_shape(values.reshape(-1), most_beyond=MOST_BEYOND)
     if fit.off > SHAPE_LIMIT:
         return (
             f"the values of the tightest group are neither normal nor uniform (kurtosis {fit.kurtosis:.2f})"
@@ -119,6 +128,14 @@ def _by_statistics(units: Units, found: Sorted) -> Judged | str:
         return f"the norms of the tightest group spread {spread:.1f} times as widely as chance gives"
     if min(values.shape) >= 8 and edge_deviation(values / fit.scale) > EDGE_LIMIT:
         return "the tightest group shares directions of its own"
+    if len(group) > ALL * units.count:
+        return "none stands out, and as a whole it is no fresh draw"
+    if len(group) > 0.5 * units.count:
+        # A group that is most of the tensor has no impostors to excuse it, and its columns can be tested.
+        tests = deviations(values, fit)
+        worst = max(tests, key=lambda test: tests[test])
+        if tests[worst] > PASSED:
+            return f"of the tightest group, {worst}"
     kept = found.probability > 1e-6
     # Impostors below the half are few and at most a tenth too large.
     expected = found.probability[found.probability >= 0.5]
@@ -177,15 +194,19 @@ def judge_by_grid(
     kind = UNIFORM if grid.distribution == "uniform" else NORMAL
     middle = grid.scale**2 / (3.0 if kind is UNIFORM else 1.0)
     alike = np.flatnonzero(_has_energy(energy, middle, kind, units.width))
-    odds, off = np.zeros(len(alike)), np.zeros(len(alike))
+    odds, altered = np.zeros(len(alike)), np.zeros(len(alike))
     for part, values in units.chunks(ids[alike]):
-        weight = grid.weigh(values.astype(np.float32))
-        odds[part], off[part] = weight.sum(axis=1), (weight < 0.0).mean(axis=1)
-    # Before a look at its values one unit in a thousand is untouched.
-    odds = np.where(off <= MOST_OFF_GRID, odds - math.log(1e3), -np.inf)
+        single = values.astype(np.float32)
+        odds[part], altered[part] = grid.weigh(single).sum(axis=1), grid.altered(single)
+    odds = np.where(altered <= MOST_ALTERED, odds - PRIOR_ODDS, -np.inf)
     probability = np.where(odds > -30.0, 1.0 / (1.0 + np.exp(-np.clip(odds, -30.0, 30.0))), 0.0)
     kept = probability > 1e-6
-    if not (probability >= 0.5).any():
+    likely = alike[probability >= 0.5]
+    if odds[probability >= 0.5].sum() < LEAST_GRID_EVIDENCE:
+        return None
+    # Orthogonal matrices are drawn otherwise and only multiplied by a nominal gain: their energy is another.
+    error = math.sqrt((kind.kurtosis - 1.0) / (units.width * len(likely)))
+    if abs(math.log(float(energy[likely].mean()) / middle)) > _ENERGY_RANGE * error:
         return None
     # The scale is known but for its rounding to float32.
     return Judged(ids[alike[kept]], probability[kept], grid.distribution, grid.scale, 2.0**-24)

@@ -20,6 +20,9 @@ from birthmark.survivors.shared_directions import Projected, Spectrum
 _LIGHT = np.array([(0.12, 0.06), (0.18, 0.065), (0.25, 0.08), (0.34, 0.1), (0.45, 0.12)])
 _TRAINED = np.array([(0.6, 0.2), (0.9, 0.4), (1.4, 0.6), (2.2, 1.0), (3.5, 1.6), (6.0, 3.0), (12.0, 6.0)])
 
+#: Units with a smaller touch than any of these, relative to the number of lightly touched ones.
+SLIGHT = 0.1
+
 UNTOUCHED, LIGHT, TRAINED = range(3)
 
 
@@ -79,6 +82,17 @@ def posterior(*likelihoods: NDArray[np.float64], prior: NDArray[np.float64]) -> 
     weight = np.exp(joint - joint.max(axis=axes, keepdims=True))
     answer: NDArray[np.float64] = weight / weight.sum(axis=axes, keepdims=True)
     return answer
+
+
+def with_slight_touches(prior: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The prior with touches that add less than a tenth counted as none.
+
+    Lightly touched units grow fewer towards small amounts, but not at once: a tenth of their number may lie
+    below the smallest amount that is told apart. In the cases with known answers it is 5 to 15 %.
+    """
+    lenient = prior.copy()
+    lenient[UNTOUCHED] += SLIGHT * prior[LIGHT]
+    return lenient
 
 
 def learnt_prior(states: NDArray[np.float64], *, spare: float = 0.5) -> NDArray[np.float64]:

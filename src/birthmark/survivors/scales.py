@@ -18,7 +18,7 @@ _DEPTHS = range(1, 129)
 
 
 def fans(shape: tuple[int, ...]) -> tuple[int, int]:
-    """(fan in, fan out) as torch.nn.init._calculate_fan_in_and_fan_out has them; a vector's are its length."""
+    """(fan in, fan out) as torch.nn.init has them; of a vector both are its length."""
     if len(shape) < 2:
         return (math.prod(shape), math.prod(shape))
     field = math.prod(shape[2:])

@@ -46,7 +46,7 @@ class Shape:
 
 
 def _truncated(limit: float) -> Shape:
-    """A normal cut off at +-limit standard deviations, scaled to variance 1; moments by integration by parts."""
+    """A normal cut off at +-limit standard deviations, scaled to variance 1; moments by parts."""
     density = math.exp(-0.5 * limit * limit) / math.sqrt(2.0 * math.pi)
     mass = 2.0 * float(ndtr(limit)) - 1.0
     moments = [1.0]
@@ -103,12 +103,12 @@ class Fit:
         return self.scale * (self.shape.largest if self.shape.distribution == "uniform" else 1.0)
 
 
-def fit_shape(values: Array, *, shapes: tuple[Shape, ...] = SHAPES) -> Fit:
+def fit_shape(values: Array, *, most_beyond: float = 0.0) -> Fit:
     """Compare values, taken to be independent and of mean 0, with every shape.
 
     Args:
         values: float64[n], n > 8, finite and not all 0.
-        shapes: what to compare with.
+        most_beyond: share of values that may lie beyond a shape's bound, because some may have been altered.
 
     Returns:
         The shape that fits best. `off` combines kurtosis, Kolmogorov and Smirnov's distance and the largest
@@ -118,12 +118,13 @@ def fit_shape(values: Array, *, shapes: tuple[Shape, ...] = SHAPES) -> Fit:
     size = float(np.max(np.abs(values)))
     scaled = values / size
     deviation = float(np.sqrt(np.mean(scaled * scaled)))
-    scaled = scaled / deviation
-    kurtosis = float(np.mean(scaled**4))
+    scaled /= deviation
+    square = scaled * scaled
+    kurtosis = float(np.mean(square * square))
     compared = np.sort(scaled[np.arange(min(count, MOST_COMPARED)) * count // min(count, MOST_COMPARED)])
     steps = np.arange(len(compared) + 1) / len(compared)
     best = None
-    for shape in shapes:
+    for shape in SHAPES:
         # The scale is estimated from the same values, which takes away three quarters of the plain variance
         # m8 - m4^2: exactly so for a normal, within a tenth for a uniform.
         error = math.sqrt(max(shape.eighth - shape.kurtosis**2, 1e-9) / count) / 2.0
@@ -131,8 +132,8 @@ def fit_shape(values: Array, *, shapes: tuple[Shape, ...] = SHAPES) -> Fit:
         distance = max(float(np.max(steps[1:] - below)), float(np.max(below - steps[:-1])))
         # Kolmogorov's distance has mean 0.87 and deviation 0.26, in units of 1 / sqrt(n).
         far = (distance * math.sqrt(len(compared)) - 0.87) / 0.26
-        over = float(np.max(np.abs(scaled))) / shape.largest - 1.0
-        beyond = 0.0 if over <= 3.0 / math.sqrt(count) else 99.0
+        bound = shape.largest * (1.0 + 3.0 / math.sqrt(count))
+        beyond = 99.0 if float(np.mean(np.abs(scaled) > bound)) > most_beyond else 0.0
         off = max(abs(kurtosis - shape.kurtosis) / error, far, beyond)
         # A cut is believed in only where the plain shapes do not do.
         if best is None or off < best.off - (PLAIN if shape not in (NORMAL, UNIFORM) else 0.0):

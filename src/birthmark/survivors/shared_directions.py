@@ -18,8 +18,10 @@ from birthmark.survivors.units import Units
 
 #: Dimensions of the projection of wide rows, at most.
 MOST_DIRECTIONS = 256
-#: Trained rows from which the directions of wide rows are learnt.
-SAMPLE = 1024
+#: Trained units from which the directions of wide units are learnt.
+SAMPLE = 256
+#: Values of such a sample, at most.
+SAMPLE_VALUES = 1 << 22
 #: Trained units that it takes to learn one direction.
 UNITS_PER_DIRECTION = 4
 #: Share of the mean spectrum that every direction keeps, so that no direction is thought to be never trained.
@@ -74,11 +76,12 @@ class Frame:
         kept = len(self.origin) if self.basis is None else self.basis.shape[1]
         inside, outside = np.empty((len(ids), kept)), np.zeros(len(ids))
         for part, values in units.chunks(ids):
-            centred = (values.astype(np.float64) - self.origin) / self.scale
+            # Single precision is enough for energies, once the values are of the order of 1.
+            centred = (values - self.origin.astype(values.dtype)) / values.dtype.type(self.scale)
             if self.basis is None:
                 inside[part] = centred
             else:
-                inside[part] = centred @ self.basis
+                inside[part] = centred @ self.basis.astype(values.dtype)
                 outside[part] = np.maximum(_squares(centred) - _squares(inside[part]), 0.0)
         return Projected(inside, outside, units.width)
 
@@ -98,7 +101,9 @@ def frame_for(units: Units, trained: NDArray[np.int64], origin: NDArray[np.float
     kept = min(MOST_DIRECTIONS, len(trained) // UNITS_PER_DIRECTION)
     if not kept:
         return Frame(origin, np.zeros((units.width, 0)), scale)
-    sample = trained[np.arange(min(SAMPLE, len(trained))) * len(trained) // min(SAMPLE, len(trained))]
+    count = min(SAMPLE, len(trained), max(kept, SAMPLE_VALUES // units.width))
+    kept = min(kept, count)
+    sample = trained[np.arange(count) * len(trained) // count]
     parts = [(values.astype(np.float64) - origin) / scale for _, values in units.chunks(sample)]
     rows = np.concatenate(parts)
     _, vectors = np.linalg.eigh(rows @ rows.T)
@@ -120,6 +125,11 @@ class Spectrum:
     directions: NDArray[np.float64]
     energy: NDArray[np.float64]
     rest: float
+
+
+def no_directions(units: Projected) -> Spectrum:
+    """The spectrum where too little is known: every dimension alike."""
+    return Spectrum(np.zeros((units.inside.shape[1], 0)), np.zeros(0), 1.0)
 
 
 def shared_directions(touched: Projected, untouched_energy: float) -> Spectrum:

@@ -1,7 +1,7 @@
 """The survey of a checkpoint: what has survived in which tensor, and how surely.
 
-Every tensor is asked three questions: is it untouched as a whole? If not, are some of its rows? Or some of its
-columns? Small tensors and those shaped like an embedding are read completely; of the others a sample of rows.
+Every tensor is asked three questions: is it untouched as a whole? If not, are some of its rows? Or some of
+its columns? Small tensors and those shaped like an embedding are read completely; of others a sample of rows.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from birthmark.checkpoints.interface import Checkpoint, TensorInfo, Values
 from birthmark.numerics.dtypes import itemsize
@@ -22,12 +23,12 @@ from birthmark.survivors.special_units import special_units
 from birthmark.survivors.statistics import Statistics, measure
 from birthmark.survivors.survivor import Axis, Survivors, TensorSurvey
 from birthmark.survivors.units import MOST_TURNED, ColumnUnits, RowUnits
-from birthmark.survivors.whole_tensor import LEAST_VALUES, Whole, judge_whole, looks_orthogonal
+from birthmark.survivors.whole_tensor import LEAST_VALUES, Whole, judge_whole
 
 #: Elements that likely survivors must hold together for a reading; with fewer, chance finds too many seeds.
 LEAST_FOR_READING = 64
 #: Tensors of up to so many bytes are read completely, whatever their shape.
-ALWAYS_READ = 1 << 25
+ALWAYS_READ = 1 << 24
 #: Tensors shaped like an embedding are, up to so many; of larger ones a sample of rows is looked at.
 MOST_READ = 1 << 32
 #: Rows per column from which a tensor is shaped like an embedding.
@@ -38,8 +39,11 @@ SAMPLED_ROWS = 512
 SAMPLED_VALUES = 1 << 21
 #: A tensor with a shorter side, or with fewer values, can look untouched by chance: it needs another's word.
 STRONG_SIDE, STRONG_SIZE = 16, 4096
-#: Probability of a small tensor that looks untouched, by itself and in a net whose large tensors all do.
-ALONE, IN_COMPANY = 0.3, 0.97
+#: Share of the rows of an untouched tensor that must have the energy of an untouched row.
+LEAST_ALIKE = 0.99
+#: Probability of a small tensor that looks untouched: by itself, in a net whose large tensors all do, and, if
+#: it is a matrix, where there is no large tensor.
+ALONE, IN_COMPANY, UNOPPOSED = 0.3, 0.97, 0.8
 
 
 def survey(checkpoint: Checkpoint, *, seed: int = 0) -> list[TensorSurvey]:
@@ -54,7 +58,9 @@ def survey(checkpoint: Checkpoint, *, seed: int = 0) -> list[TensorSurvey]:
     """
     infos = list(checkpoint.tensors.values())
     random = np.random.default_rng(seed)
-    looks = [_look(checkpoint, info, infos, random) for info in infos]
+    # Small matrices on many threads spend their time waiting for each other, tenfold on a busy machine.
+    with threadpool_limits(1, user_api="blas"):
+        looks = [_look(checkpoint, info, infos, random) for info in infos]
     wholes = {
         look.info.name: look.whole.probability for look in looks if look.whole and _is_strong(look.info)
     }
@@ -64,8 +70,9 @@ def survey(checkpoint: Checkpoint, *, seed: int = 0) -> list[TensorSurvey]:
 def best_targets(surveys: list[TensorSurvey]) -> list[Survivors]:
     """The survivors that a search should start with: most promising first.
 
-    Rows come before columns and whole tensors where they are about as many, because rows of an embedding reach
-    far into a launch. Tensors whose likely survivors hold fewer than `LEAST_FOR_READING` values are left out.
+    Rows come before columns and whole tensors where they are about as many, because rows of an embedding
+    reach far into a launch. Tensors whose likely survivors hold fewer than `LEAST_FOR_READING` values are
+    left out.
     """
     worth = [(survivors, _worth(survivors)) for each in surveys if (survivors := each.survivors) is not None]
     return [survivors for survivors, value in sorted(worth, key=lambda pair: -pair[1]) if value > 0.0]
@@ -132,9 +139,18 @@ def _look(
     values = units.take(part)
     whole = judge_whole(values.astype(np.float64))
     exact = info.dtype == "float32" and _is_full(values)
-    if whole.probability >= 0.5:
+    alike = whole.has_energy(statistics.energy[usable], width)
+    if whole.probability >= 0.5 and alike.mean() > LEAST_ALIKE:
         grid = _whole_grid(values, info, whole) if exact else None
-        return _Look(info, special, whole, grid, ids=ids, sampled=not complete)
+        odd = ids[~alike]
+        return _Look(
+            info,
+            special,
+            whole,
+            grid,
+            ids=np.setdiff1d(np.arange(rows), np.append(taken, odd)),
+            sampled=not complete,
+        )
     look = _Look(info, special, whole, sampled=not complete)
     return _look_inside(checkpoint, look, infos, units, statistics, usable, values, exact=exact)
 
@@ -161,7 +177,9 @@ def _look_inside(
         if isinstance(judged, Judged):
             return _Look(info, look.special, look.whole, axis="row", judged=judged)
         reasons.append(f"rows: {judged}")
-    if units.count > 1 and units.width > 1:
+    if look.sampled and not exact:
+        reasons.append("too large to be searched for single rows or columns")
+    elif units.count > 1 and units.width > 1:
         matrix = checkpoint.rows(info.name, 0, units.count) if info.size <= MOST_TURNED else sample
         judged = _columns(matrix[np.isfinite(matrix).all(axis=1)], info.shape, exact=exact)
         if isinstance(judged, Judged):
@@ -181,9 +199,15 @@ def _columns(matrix: Values, shape: tuple[int, ...], *, exact: bool) -> Judged |
 def _companion(
     checkpoint: Checkpoint, info: TensorInfo, infos: list[TensorInfo], ids: NDArray[np.int64]
 ) -> RowUnits | None:
-    """The widest other tensor with rows of the same ids, if all of those are finite."""
+    """The widest other tensor with rows of the same ids, if all of those are finite.
+
+    Only tensors shaped like an embedding have ids; that of others, layers share their number of rows.
+    """
+    rows, width = info.matrix_shape
+    if rows < EMBEDDING_SHAPE * width:
+        return None
     for other in companions(info, infos):
-        if other.size * itemsize(other.dtype) > MOST_READ or other.shape[0] < EMBEDDING_SHAPE * 8:
+        if other.size * itemsize(other.dtype) > MOST_READ:
             continue
         units = RowUnits(checkpoint, other)
         if all(np.isfinite(values).all() for _, values in units.chunks(ids)):
@@ -220,7 +244,7 @@ def _with_company(look: _Look, wholes: dict[str, float]) -> TensorSurvey:
         if look.grid is not None:
             probability = 0.9999
         elif not _is_strong(info):
-            probability *= _company(info.name, wholes)
+            probability *= _company(info, wholes)
         if probability >= 0.5:
             survivors = _whole_survivors(look, probability)
         else:
@@ -236,8 +260,7 @@ def _whole_survivors(look: _Look, probability: float) -> Survivors:
     assert look.whole is not None
     assert look.ids is not None
     info, fit = look.info, look.whole.fit
-    taken = np.concatenate([np.zeros(0, np.int64), *look.special.values()])
-    ids = np.setdiff1d(np.arange(info.matrix_shape[0], dtype=np.int64), taken)
+    ids = look.ids
     seen = min(info.size, SAMPLED_VALUES, SAMPLED_ROWS * info.matrix_shape[1])
     scale, error = fit.parameter, math.sqrt((fit.shape.kurtosis - 1.0) / (4.0 * seen))
     distribution = fit.shape.distribution
@@ -249,11 +272,13 @@ def _whole_survivors(look: _Look, probability: float) -> Survivors:
     )  # fmt: skip
 
 
-def _company(name: str, wholes: dict[str, float]) -> float:
+def _company(info: TensorInfo, wholes: dict[str, float]) -> float:
     """How far the large tensors of the same net vouch for a small one: all must look untouched."""
-    net = name.split(".")[0] if "." in name else ""
+    net = info.name.split(".")[0] if "." in info.name else ""
     beside = [value for other, value in wholes.items() if other.startswith(f"{net}.") or not net]
-    return IN_COMPANY if beside and min(beside) >= 0.5 else ALONE
+    if not beside:
+        return UNOPPOSED if min(info.matrix_shape) >= STRONG_SIDE else ALONE
+    return IN_COMPANY if min(beside) >= 0.5 else ALONE
 
 
 def _whole_grid(values: Values, info: TensorInfo, whole: Whole) -> Grid | None:
