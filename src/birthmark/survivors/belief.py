@@ -117,7 +117,7 @@ class Belief:
         """Log likelihood in each state."""
         table = log_likelihood(units, self._model)
         if not self._companion:
-            # Touches add energy, so nothing here explains a unit that is far too small: it was not left alone.
+            # Touches add energy, so none explains a unit that is far too small: it was changed otherwise.
             least = max(0.0, 1.0 - TOO_SMALL * np.sqrt(2.0 / (9.0 * units.width))) ** 3
             table[units.total < least * self.energy, UNTOUCHED] -= 1e4
         return table
