@@ -87,7 +87,9 @@ class TestNothing:
 class TestCases:
     """Checkpoints with known answers, by the dictionary alone."""
 
-    @pytest.mark.parametrize("name", ["hopper-42", "decay-152", "ada-4090", "partial-3pct", "pt-zip", "sharded"])
+    @pytest.mark.parametrize(
+        "name", ["hopper-42", "decay-152", "ada-4090", "partial-3pct", "pt-zip", "sharded"]
+    )
     def test_match(self, cases: Path, answers: dict[str, Any], name: str) -> None:
         """Seed, layout and survivors are those that the case was made with."""
         truth = answers[name]
@@ -111,6 +113,52 @@ class TestCases:
         assert seed_and_layout(reading) == [(seed, truth["layout"]["G"]) for seed in truth["seeds"]]
         assert all("1234" in (each.seed_rule or "") for each in reading.findings)
 
+    def test_truncated_draw(self, cases: Path, answers: dict[str, Any]) -> None:
+        """A truncated normal is found and named, with its bounds."""
+        truth = answers["truncated-float32"]
+        reading = read(cases / "truncated-float32").reading
+        (found,) = reading.findings
+
+        assert reading.verdict == "match"
+        assert seed_and_layout(reading) == [(truth["seed"], truth["layout"]["G"])]
+        assert found.sampler.distribution == "truncated-normal"
+        assert found.sampler.parameters == [0.0, 0.02, -0.06, 0.06]
+
+    def test_another_vendor(self, cases: Path, answers: dict[str, Any]) -> None:
+        """An AMD draw is told from an NVIDIA one by its arithmetic."""
+        truth = answers["rocm-mi300x-f32"]
+        reading = read(cases / "rocm-mi300x-f32").reading
+        (found,) = reading.findings
+
+        assert seed_and_layout(reading) == [(truth["seed"], truth["layout"]["G"])]
+        assert (found.platform, found.arithmetic) == ("rocm", "amd")
+
+    def test_given_offset(self, cases: Path, answers: dict[str, Any]) -> None:
+        """A draw behind another one is found at its offset, and not without it."""
+        truth = answers["redrawn-offset"]
+        there = read(cases / "redrawn-offset", ScanOptions(Options(seeds=(0, 0), offset=8))).reading
+
+        assert seed_and_layout(there) == [(truth["seed"], truth["layout"]["G"])]
+        assert there.findings[0].offset == truth["offset"]
+        assert read(cases / "redrawn-offset").reading.verdict == "none"
+
+    def test_layout_without_a_seed(self, cases: Path, answers: dict[str, Any]) -> None:
+        """An unseeded draw gives its layout and no seed."""
+        reading = read(cases / "step0-unseeded").reading
+
+        assert reading.verdict == "layout-only"
+        assert seed_and_layout(reading) == [(None, answers["step0-unseeded"]["layout"]["G"])]
+
+    def test_weak_trace(self, cases: Path, answers: dict[str, Any]) -> None:
+        """Values that were all trained give a trace, and no survivors."""
+        truth = answers["weak-r10"]
+        reading = read(cases / "weak-r10").reading
+        (found,) = reading.findings
+
+        assert reading.verdict == "weak-trace"
+        assert seed_and_layout(reading) == [(truth["seed"], truth["layout"]["G"])]
+        assert found.survivors.count == 0
+
     def test_mixture(self, cases: Path, answers: dict[str, Any]) -> None:
         """Rows of two layouts are reported as two findings of a mixture."""
         truth = answers["merged-two-layouts"]
@@ -127,7 +175,9 @@ class TestCases:
             ("sparsenns_fc1_mnist_initial_magnitude.pth.tar", 42, 61_440),
         ],
     )
-    def test_weights_that_other_people_published(self, cases: Path, name: str, seed: int, threads: int) -> None:
+    def test_weights_that_other_people_published(
+        self, cases: Path, name: str, seed: int, threads: int
+    ) -> None:
         """Seed and layout of real draws, every held-out value bit for bit, later tensors at later offsets."""
         reading = read(cases / "real" / name).reading
         first = reading.findings[0]

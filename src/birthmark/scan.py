@@ -1,8 +1,10 @@
 """The main job, end to end: survey, split, search, judge, and the reading of it all.
 
 The tensors with survivors are tried in the order of their promise: all of them with the seeds that people
-use, which takes a second each, then the most promising one with every seed. Once a seed is known, the other
-tensors are tried with it at later offsets of the generator.
+use, which takes a second each, then the most promising one with every seed. Before that, float32 survivors
+are asked for their layout without a seed: what they say spares the search all others. Once a seed is known,
+the other tensors are tried with it at later offsets of the generator. Where nothing survived, trained values
+are tried for a weak trace of the seeds that people use.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from birthmark.devices.catalogue import table_threads
 from birthmark.errors import NothingToSearch, UnknownName
 from birthmark.evidence.case import Case
 from birthmark.evidence.judge import Judged, Judgements, distinct, judge
+from birthmark.evidence.seed_free import SeedFree, seed_free
 from birthmark.reports.account import account
 from birthmark.reports.assemble import assemble, not_searched
 from birthmark.reports.reading import DeclaredModel, Reading
@@ -26,12 +29,16 @@ from birthmark.search.offsets import search_offsets
 from birthmark.search.options import Options
 from birthmark.search.outcome import Candidate, Outcome, Searched
 from birthmark.search.progress import Progress
+from birthmark.search.weak import weak_candidates
 from birthmark.survivors.split import Holdout, Selection, split
 from birthmark.survivors.survey import best_targets, survey
 from birthmark.survivors.survivor import Survivors, TensorSurvey
+from birthmark.survivors.traced import split_traced, traceable
 
 #: Tensors that are tried with the dictionary of seeds, and those that a known seed is tried on.
 MOST_TARGETS, MOST_OTHERS = 8, 64
+#: Tensors whose layout is read without a seed.
+MOST_SEEDLESS = 2
 #: Outcomes that end a search: the survivors are predicted.
 PREDICTED = frozenset({"match", "seed-only"})
 
@@ -59,7 +66,8 @@ class Scan:
 
     Attributes:
         reading: the result.
-        cases: what each finding rests on, in the order of the findings; an evidence pack carries them.
+        cases: what each finding rests on, in the order of the findings; an evidence pack carries them. A
+            layout that was read without its seed has none.
         stopped: whether it was interrupted; its ledger lets it go on.
     """
 
@@ -78,6 +86,7 @@ class _State:
     parts: dict[str, tuple[Selection, Holdout]] = field(default_factory=dict)
     searches: list[tuple[str, Searched]] = field(default_factory=list)
     judgements: list[Judgements] = field(default_factory=list)
+    layouts: list[tuple[Survivors, SeedFree]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     stopped: bool = False
 
@@ -126,14 +135,14 @@ def scan(
     targets = best_targets(surveys)
     read = [each.tensor for each in surveys if each.survivors is not None]
     notes = [*checkpoint.notes, *_special_notes(surveys)]
-    if not targets:
-        reading = not_searched(checkpoint, _why_not(surveys), command=command, tensors_read=read, notes=notes)
-        return Scan(reading, (), stopped=False)
     state = _State(checkpoint, declarations(checkpoint), progress, notes=notes)
-    refusals = _search(state, targets, options)
-    if not state.searches:
-        reading = not_searched(checkpoint, refusals[0], command=command, tensors_read=read, notes=notes)
-        return Scan(reading, (), stopped=state.stopped)
+    refusals = _search(state, targets, options) if targets else [_why_not(surveys)]
+    if not state.searches:  # nothing survived, or too little
+        read += _trace(state, options)
+        if not state.findings:
+            reason = refusals[0]
+            reading = not_searched(checkpoint, reason, command=command, tensors_read=read, notes=state.notes)
+            return Scan(reading, (), stopped=state.stopped)
     return _read(state, command, read)
 
 
@@ -148,14 +157,61 @@ def _search(state: _State, targets: Sequence[Survivors], options: ScanOptions) -
             if state.settled or state.stopped:
                 break
         wanted = replace(wanted, dictionary=False)
+    if not state.settled and not state.stopped:
+        _without_seed(state, targets)
     if wanted.dictionary or wanted.seeds[0] < wanted.seeds[1]:
         for number, target in enumerate(in_full):
             if state.settled or state.stopped:
                 break
-            _attempt(state, target, wanted, _ledger(options, number), refusals)
+            _attempt(state, target, _narrowed(state, target, wanted), _ledger(options, number), refusals)
     if state.settled and not state.stopped:
         _others(state, targets, options.search)
     return refusals
+
+
+def _without_seed(state: _State, targets: Sequence[Survivors]) -> None:
+    """What the values say about their layout without a seed; coarse dtypes say nothing and are not asked."""
+    for target in targets:
+        if len(state.layouts) == MOST_SEEDLESS:
+            return
+        found = seed_free(state.checkpoint, target)
+        if found.result != "refused":
+            state.layouts.append((target, found))
+
+
+def _narrowed(state: _State, target: Survivors, wanted: Options) -> Options:
+    """The search with the one layout that was read off the values, where the user named none."""
+    for survivors, found in state.layouts:
+        if survivors.tensor == target.tensor and found.threads is not None and wanted.layouts is None:
+            return replace(wanted, layouts=(found.threads,), exhaustive=False)
+    return wanted
+
+
+def _trace(state: _State, options: ScanOptions) -> list[str]:
+    """Try trained values for a trace of the seeds that people use; return the tensors that were read."""
+    names = options.tensors or None
+    traced = traceable(state.checkpoint, names)
+    for target in traced:
+        try:
+            selection, holdout = split_traced(state.checkpoint, target)
+            outcome = weak_candidates(selection, options.search, progress=state.progress)
+        except NothingToSearch:
+            continue  # too few values; the reason why nothing survived says what matters
+        state.stopped = outcome.stopped
+        state.searches.append((target.tensor, outcome.searched))
+        _judge(state, target, selection, holdout, outcome)
+        if state.findings or state.stopped:
+            break
+    if state.searches and not state.findings:
+        state.notes.append(
+            f"Trained values of {', '.join(_names(traced))} were tried for a weak trace of the seeds that "
+            "people use; there is none of a correlation of 0.08 or more."
+        )
+    return _names(traced)
+
+
+def _names(targets: Sequence[Survivors]) -> list[str]:
+    return [target.tensor for target in targets]
 
 
 def _attempt(
@@ -237,6 +293,7 @@ def _read(state: _State, command: str, read: list[str]) -> Scan:
         command=command,
         tensors_read=read,
         declared=declared,
+        layouts=state.layouts,
         notes=state.notes,
     )
     cases = tuple(each.judgement.case for each in state.findings)

@@ -66,8 +66,6 @@ def run(request: Request) -> None:
     reading = result.reading
     if request.output is not None:
         write_whole(request.output, reading.to_json().encode())
-    if request.pack is not None:
-        write_pack(request.pack, reading, result.cases)
     if request.json:
         typer.echo(reading.to_json(), nl=False)
     else:
@@ -76,6 +74,8 @@ def run(request: Request) -> None:
         from birthmark.reports.terminal import render
 
         render(reading, Console(highlight=False))
+    if request.pack is not None:
+        write_pack(request.pack, reading, result.cases)
     if result.stopped:
         typer.echo(f"Stopped. The same command with --resume goes on; the ledger is {path}.", err=True)
     elif own:
