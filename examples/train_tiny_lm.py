@@ -72,7 +72,7 @@ class Attention(nn.Module):
         shape = (*x.shape[:2], HEADS, WIDTH // HEADS)
         q, k, v = (f(x).view(shape).transpose(1, 2) for f in (self.q_proj, self.k_proj, self.v_proj))
         mixed = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
-        return self.o_proj(mixed.transpose(1, 2).reshape(x.shape))  # type: ignore[no-any-return]
+        return self.o_proj(mixed.transpose(1, 2).reshape(x.shape))
 
 
 class FeedForward(nn.Module):
@@ -85,7 +85,7 @@ class FeedForward(nn.Module):
         self.down_proj = nn.Linear(HIDDEN, WIDTH, bias=False)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.down_proj(nn.functional.silu(self.gate_proj(x)) * self.up_proj(x))  # type: ignore[no-any-return]
+        return self.down_proj(nn.functional.silu(self.gate_proj(x)) * self.up_proj(x))
 
 
 class Block(nn.Module):
@@ -98,7 +98,7 @@ class Block(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         x = x + self.self_attn(self.input_layernorm(x))
-        return x + self.mlp(self.post_attention_layernorm(x))  # type: ignore[no-any-return]
+        return x + self.mlp(self.post_attention_layernorm(x))
 
 
 class Body(nn.Module):
@@ -117,7 +117,7 @@ class Body(nn.Module):
         x = self.embed_tokens(ids) + STD * torch.cat([steps.sin(), steps.cos()], dim=-1)
         for layer in self.layers:
             x = layer(x)
-        return self.norm(x)  # type: ignore[no-any-return]
+        return self.norm(x)
 
 
 class LanguageModel(nn.Module):
@@ -129,7 +129,7 @@ class LanguageModel(nn.Module):
         self.lm_head = nn.Linear(WIDTH, size, bias=False)
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
-        return self.lm_head(self.model(ids))  # type: ignore[no-any-return]
+        return self.lm_head(self.model(ids))
 
 
 def give_birth(model: nn.Module) -> None:
@@ -178,7 +178,11 @@ def main() -> None:
     first, last = train(model, corpus, len(vocabulary))
     stored = {name: value.to(torch.bfloat16).contiguous() for name, value in model.state_dict().items()}
     save_file(stored, folder / "model.safetensors", metadata={"format": "pt"})
-    config = {"vocab_size": len(vocabulary), "hidden_size": WIDTH, "num_hidden_layers": LAYERS}
+    config: dict[str, object] = {
+        "vocab_size": len(vocabulary),
+        "hidden_size": WIDTH,
+        "num_hidden_layers": LAYERS,
+    }
     config |= {"intermediate_size": HIDDEN, "num_attention_heads": HEADS, "torch_dtype": "bfloat16"}
     (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
     (folder / "vocabulary.txt").write_text("\n".join(vocabulary) + "\n")

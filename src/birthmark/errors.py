@@ -53,7 +53,9 @@ class UnknownName(UsageError):
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         names = sorted(set(known))
         folded = {candidate.casefold(): candidate for candidate in names}
-        near = [folded[match] for match in difflib.get_close_matches(name.casefold(), folded, n=3, cutoff=0.4)]
+        near = [
+            folded[match] for match in difflib.get_close_matches(name.casefold(), folded, n=3, cutoff=0.4)
+        ]
         hint = f"Nearest: {', '.join(near)}." if near else f"Known: {', '.join(names[:12])}."
         super().__init__(f"unknown {kind} {name!r}.", advice=hint)
 

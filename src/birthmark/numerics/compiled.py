@@ -44,7 +44,7 @@ def kernel(*, parallel: bool = False, inline: bool = False) -> Callable[[F], F]:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def fma(typingctx: Any, a: Any, b: Any, c: Any) -> Any:  # noqa: ANN401, ARG001 - numba's own signature
-    """a * b + c with one rounding, for three float32 or three float64 (LLVM's `llvm.fma`)."""
+    """Multiply and add, a * b + c, with one rounding: float32 or float64 (LLVM's `llvm.fma`)."""
     if not (a == b == c and a in (types.float32, types.float64)):
         return None
     signature = a(a, a, a)
