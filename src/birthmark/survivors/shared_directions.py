@@ -146,8 +146,13 @@ def shared_directions(touched: Projected, untouched_energy: float) -> Spectrum:
     width = touched.width
     values, vectors = np.linalg.eigh(touched.inside.T @ touched.inside / max(1, count))
     values, vectors = values[::-1], vectors[:, ::-1]
-    base = float(np.median(values) if inner == width else touched.outside.mean() / (width - inner))
-    edge = base * (1.0 + np.sqrt(width / max(1, count))) ** 2
+    if inner < width:
+        base = float(touched.outside.mean()) / (width - inner)
+    else:
+        # The median is a little below the mean of chance energies, so that a few directions too many are
+        # kept. Fewer units than dimensions have no other energies than those of their own directions: all are.
+        base = float(np.median(values)) if count >= inner else 0.0
+    edge = max(base * (1.0 + np.sqrt(width / max(1, count))) ** 2, FLOOR * untouched_energy)
     shared = min(int((values > edge).sum()), max(0, inner - 8))
     left = touched.total.mean() * width - values[:shared].sum()
     rest = left / max(1, width - shared) - untouched_energy

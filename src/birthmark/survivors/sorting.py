@@ -97,12 +97,14 @@ def _sort_from(
     own = Belief(units, learnt, replace(frame, scale=float(np.sqrt(start))))
     alone = own.seen()
     sure = alone[:, UNTOUCHED] - np.logaddexp(alone[:, LIGHT], alone[:, TRAINED])
-    beliefs, prior = [own], _prior_alone(sure)
+    beliefs, prior = [own], _prior_alone(sure, energy[energy < reach * start] / start, units.width)
     if companion is not None:
         other, joint = _of_companion(companion, learnt, ids[energy > BAND[0] * start], sure)
         if joint is not None:
             beliefs, prior = [own, other], joint
     learnt_prior = improve(beliefs, prior)
+    if learnt_prior is None and len(beliefs) == 2:
+        return _sort_from(start, units, ids, energy, frame, None)
     if learnt_prior is None:
         return None
     probability, gain = np.empty(len(near)), 0.0
@@ -141,10 +143,21 @@ def _of_companion(
     return belief, prior
 
 
-def _prior_alone(sure: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What to expect of a tensor by itself, from the log odds of its units at equal numbers of each state."""
+def _prior_alone(sure: NDArray[np.float64], energy: NDArray[np.float64], width: int) -> NDArray[np.float64]:
+    """What to expect of a tensor by itself.
+
+    Args:
+        sure: log odds of its units at equal numbers of each state.
+        energy: of the units near the start, relative to it.
+        width: values of each unit.
+
+    Returns:
+        Numbers of units. Light touches are as many as units of a larger energy than chance gives, at most.
+    """
     few = max(3.0, 0.1 * float((sure > 0.0).sum()))
-    return np.array([few, 3.0 * few, max(few, len(sure) - 4.0 * few)])
+    larger = float((energy > 1.0 + 3.0 * np.sqrt(2.0 / width)).sum())
+    light = min(3.0 * few, larger + 0.5)
+    return np.array([few, light, max(min(few, larger + 0.5), len(sure) - few - light)])
 
 
 def _untouched(states: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -164,8 +164,9 @@ class _Layout:
         return indices % self.columns if self.axis == "column" else indices // self.columns
 
 
-def _spread(layout: _Layout, ids: NDArray[np.int64], most: int = MOST_ELEMENTS) -> NDArray[np.int64]:
+def _spread(layout: _Layout, ids: NDArray[np.int64], most: int | None = None) -> NDArray[np.int64]:
     """Flat indices of `most` elements at most: whole rows or columns where possible, evenly chosen ones."""
+    most = MOST_ELEMENTS if most is None else most
     room = max(1, most // layout.width)
     if len(ids) > room:
         ids = ids[np.arange(room) * len(ids) // room]
