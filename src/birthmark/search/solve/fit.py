@@ -1,0 +1,101 @@
+"""After a solution: the scale that the values have, and which of them the draw predicts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from birthmark.numerics.dtypes import interval, round_to
+from birthmark.samplers.cpu_draw import CpuDraw
+from birthmark.samplers.cpu_normal import places
+from birthmark.search.solve.readings import Observation
+from birthmark.search.solve.scales import usual_deviations
+
+#: What the sampler's own float32 roundings can add to a value, relatively.
+_ROUNDING = 2.0**-22
+#: Scales that are looked at before the middle of the interval is taken.
+_MOST_TRIED = 4096
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fit:
+    """The scale of a draw.
+
+    Attributes:
+        scale: standard deviation or bound.
+        written: whether it is a number that somebody would write down, rather than the middle of what fits.
+        equal: bool[n], which values the draw predicts bit for bit as stored.
+    """
+
+    scale: float
+    written: bool
+    equal: NDArray[np.bool_]
+
+
+def fitted(
+    seen: Observation, seed: int, index: int, arithmetic: str, scale: float | None, nominals: Iterable[float]
+) -> Fit:
+    """The scale, where it was left open, and the values that the draw predicts.
+
+    Args:
+        seen: the values.
+        seed: of the generator.
+        index: words before the draw.
+        arithmetic: of the uniforms.
+        scale: the scale if it is known.
+        nominals: scales that are likely.
+    """
+    if scale is not None:
+        return Fit(scale, True, predicted(seen, seed, index, arithmetic, scale) == seen.values)
+    standard = predicted(seen, seed, index, arithmetic, 1.0, rounded=False).astype(np.float64)
+    least, most = _interval(seen, standard)
+    usual = usual_deviations(least, most) if seen.distribution == "normal" else _usual_bounds(least, most)
+    for number, candidate in enumerate(chain(nominals, usual)):
+        if number >= _MOST_TRIED:
+            break
+        if least <= candidate <= most:
+            return Fit(candidate, True, predicted(seen, seed, index, arithmetic, candidate) == seen.values)
+    middle = 0.5 * (least + most)
+    return Fit(middle, False, predicted(seen, seed, index, arithmetic, middle) == seen.values)
+
+
+def predicted(
+    seen: Observation, seed: int, index: int, arithmetic: str, scale: float, *, rounded: bool = True
+) -> NDArray[np.float32] | NDArray[np.float64]:
+    """What a draw at a scale puts where the values are, rounded to their stored dtype.
+
+    Values whose words would lie before the stream's first (see `Solved.index`) come out as NaN.
+    """
+    parameters = (0.0, scale) if seen.distribution == "normal" else (-scale, scale)
+    draw = CpuDraw(seen.distribution, parameters, seen.size, index, "float32", arithmetic)
+    first = seen.indices if seen.distribution == "uniform" else places(seen.size, seen.indices).radius
+    drawn = first + index >= 0
+    values = np.full(len(seen.indices), np.nan, np.float32)
+    values[drawn] = draw.values(seed, seen.indices[drawn])
+    return round_to(values, seen.dtype) if rounded else values
+
+
+def _interval(seen: Observation, standard: NDArray[np.float64]) -> tuple[float, float]:
+    """The scales that explain the most values: the densest point of the intervals value / standard value."""
+    usable = (standard != 0.0) & ~np.isnan(standard)
+    lo, hi = (bound[usable] / standard[usable] for bound in interval(seen.values, seen.dtype))
+    lo, hi = np.minimum(lo, hi) * (1.0 - _ROUNDING), np.maximum(lo, hi) * (1.0 + _ROUNDING)
+    ends = np.concatenate([lo, hi])
+    steps = np.concatenate([np.ones(len(lo)), -np.ones(len(hi))])
+    order = np.lexsort((-steps, ends))
+    depth = np.cumsum(steps[order])
+    top = int(np.argmax(depth))
+    return float(ends[order][top]), float(ends[order][min(top + 1, len(ends) - 1)])
+
+
+def _usual_bounds(least: float, most: float) -> Iterator[float]:
+    """Bounds that people write down: what standard deviations look like, and sqrt(3/k), sqrt(6/k)."""
+    yield from usual_deviations(least, most)
+    for square in (3.0, 6.0):
+        for k in range(math.ceil(square / most**2), math.floor(square / least**2) + 1):
+            yield math.sqrt(square / k)
