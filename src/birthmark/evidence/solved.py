@@ -24,7 +24,7 @@ from birthmark.evidence.score import Score, score
 from birthmark.evidence.verdict import Grounds, judge_grounds
 from birthmark.samplers.cpu_draw import CpuDraw
 from birthmark.samplers.cpu_normal import BLOCK
-from birthmark.search.cpu_seeds import SeedSearch, search_seeds
+from birthmark.search.cpu_seeds import BUDGET, SeedSearch, search_seeds
 from birthmark.search.solve.fit import fitted
 from birthmark.search.solve.readings import observation
 from birthmark.search.solve.recover import NO_EQUATIONS, Tally
@@ -36,7 +36,7 @@ from birthmark.survivors.survivor import Survivors
 USUAL_SCALES: Final = (0.02, 0.01, 0.006, 1.0)
 #: The scale lies within so many standard errors of the survey's.
 ERRORS: Final = 5.0
-#: A solution could have been any of 2^32 seeds at any of 2^32 positions: that is how many trials it stands for.
+#: A solution could have been any of 2^32 seeds at any of 2^32 positions: it stands for so many trials.
 SOLVE_TRIALS: Final = 1 << 64
 #: Elements of all survivors that are judged again at the end.
 MOST_JUDGED: Final = 1 << 21
@@ -109,6 +109,7 @@ def solve_survivors(
     holdout: Holdout,
     *,
     nominals: Sequence[float] = (),
+    budget: int = BUDGET,
 ) -> SolvedReading:
     """Look for a draw of PyTorch's CPU generator (MT19937) behind a tensor's survivors.
 
@@ -118,6 +119,7 @@ def solve_survivors(
         selection: what the solution and the search may see.
         holdout: what they may not.
         nominals: scales that are likely, as a model's files declare them; likeliest first.
+        budget: words that trying usual seeds may cost at one position.
     """
     size = math.prod(selection.shape)
     if selection.distribution == "normal" and size < BLOCK:
@@ -133,7 +135,7 @@ def solve_survivors(
         if reading.result == "match":
             return reading
         unsolved = f"the solution does not hold: {reading.reason}"
-    tried = search_seeds(selection, _positions(selection, size))
+    tried = search_seeds(selection, _positions(selection, size), budget=budget)
     if tried.seed is None or tried.index is None:
         return SolvedReading("none", _nothing(tried), unsolved, attempt.attempts, tried)
     found = _of_search(selection, tried, size, likely)
@@ -161,7 +163,7 @@ def _scales(selection: Selection) -> tuple[float, float]:
 
 
 def _positions(selection: Selection, size: int) -> tuple[int, int]:
-    """Where draws usually start: with the stream, and after a first draw of the same tensor by a constructor."""
+    """Where draws usually start: with the stream, or after a constructor's draw of the same tensor."""
     parameters = (0.0, 1.0) if selection.distribution == "normal" else (-1.0, 1.0)
     return 0, CpuDraw(selection.distribution, parameters, size).consumed
 
@@ -287,10 +289,8 @@ def _judged_again(checkpoint: Checkpoint, survivors: Survivors, origin: CpuOrigi
     width = rows if across else columns
     taken = min(width, max(64, MOST_JUDGED // max(1, len(survivors.ids))))
     places = np.arange(taken, dtype=np.int64) * width // taken
-    if across:
-        flat = survivors.ids[:, None] + places * columns
-    else:
-        flat = survivors.ids[:, None] * columns + places
+    base = survivors.ids if across else survivors.ids * columns
+    flat = base[:, None] + places * (columns if across else 1)
     indices = np.sort(flat, axis=None)
     elements = _read(
         checkpoint, survivors.tensor, indices, units_of(indices, survivors.shape, survivors.axis)

@@ -9,6 +9,7 @@ from birthmark.checkpoints.interface import Checkpoint
 from birthmark.evidence.judge import Judged, Judgements
 from birthmark.evidence.remarks import threshold_note
 from birthmark.evidence.seed_free import SeedFree
+from birthmark.evidence.solved import SolvedReading
 from birthmark.evidence.verdict import Claim, overall
 from birthmark.reports.account import NOTHING_SEARCHED
 from birthmark.reports.digests import digested
@@ -24,6 +25,7 @@ from birthmark.reports.reading import (
     Verdict,
 )
 from birthmark.reports.seed_free import layout_claim, layout_finding, seed_free_notes, with_layouts
+from birthmark.reports.solved import solved_claim, solved_finding, solved_notes, with_solved
 from birthmark.survivors.survivor import Survivors
 
 
@@ -37,6 +39,7 @@ def assemble(
     revision: str | None = None,
     declared: DeclaredModel | None = None,
     layouts: Sequence[tuple[Survivors, SeedFree]] = (),
+    solved: Sequence[tuple[Survivors, SolvedReading]] = (),
     notes: Sequence[str] = (),
 ) -> Reading:
     """The reading of a checkpoint that was searched.
@@ -50,6 +53,7 @@ def assemble(
         revision: the pinned revision of a remote checkpoint; None for a local one.
         declared: a seed that the checkpoint's own files declare.
         layouts: what was read without a seed, whatever came of it, each with the survivors it was read from.
+        solved: what came of looking for CPU draws, each with the survivors that were looked at.
         notes: what else a reader should know.
     """
     all_judgements = list(judgements)
@@ -62,9 +66,16 @@ def assemble(
     seedless = [(survivors, one) for survivors, one in layouts if one.result == "layout"]
     findings += [layout_finding(one, survivors) for survivors, one in seedless]
     remarks += [note for survivors, one in layouts for note in seed_free_notes(one, survivors.tensor)]
-    searched = with_layouts(searched, layouts)
+    drawn = [(survivors, one) for survivors, one in solved if one.result == "match"]
+    findings += [solved_finding(one, survivors, declared) for survivors, one in drawn]
+    remarks += [note for survivors, one in solved for note in solved_notes(one, survivors.tensor)]
+    searched = with_solved(with_layouts(searched, layouts), solved)
     verdict: Verdict = overall(
-        [*map(claim, reported), *(layout_claim(one, survivors) for survivors, one in seedless)]
+        [
+            *map(claim, reported),
+            *(layout_claim(one, survivors) for survivors, one in seedless),
+            *(solved_claim(one, survivors) for survivors, one in drawn),
+        ]
     )
     files, digest_notes = digested(checkpoint)
     return Reading(
@@ -77,7 +88,12 @@ def assemble(
         limits=limits(verdict, findings, searched),
         notes=list(
             dict.fromkeys(
-                [*notes, *remarks, *([threshold_note()] if judged or seedless else []), *digest_notes]
+                [
+                    *notes,
+                    *remarks,
+                    *([threshold_note()] if judged or seedless or drawn else []),
+                    *digest_notes,
+                ]
             )
         ),
     )

@@ -38,6 +38,11 @@ def limits(verdict: Verdict, findings: Sequence[Finding], searched: SearchedMode
         )
     if any(finding.layout and finding.layout.threads is None for finding in findings):
         found.append("The device stays open: the surviving values are the same under every layout listed.")
+    if any(finding.platform == "cpu" for finding in findings):
+        found.append(
+            "A CPU draw names no machine: PyTorch gives the same values on any x86 processor with AVX2, "
+            "and a GPU may have trained what a CPU drew."
+        )
     if any(finding.seed is not None for finding in findings):
         found.append(
             "A seed is a choice that many people make alike; two models with the same small seed need not be "

@@ -32,6 +32,8 @@ def propositions(finding: Finding) -> tuple[tuple[str, str], tuple[str, str]]:
     under = [] if finding.seed is None else [f"with seed {finding.seed}"]
     if finding.layout is not None and finding.layout.threads is not None:
         under.append(f"on {finding.layout.threads:,} threads")
+    if finding.platform == "cpu":
+        under.append("on a CPU")
     kept = {
         "match": "and these values still hold it",
         "seed-only": "and these values still hold it, on a device that stays open",

@@ -110,8 +110,15 @@ def _facts(finding: Finding) -> list[tuple[str, str]]:
             ("Arithmetic", finding.arithmetic + (f" (not excluded: {', '.join(others)})" if others else ""))
         )
     dtypes = " or ".join([finding.sampler.dtype, *finding.sampler.dtypes_not_excluded])
-    offset = "an unknown offset" if finding.offset is None else f"offset {finding.offset}"
-    facts.append(("Draw", f"{wording.draw_call(finding)} in {dtypes}, {offset}"))
+    facts.append(("Draw", f"{wording.draw_call(finding)} in {dtypes}, {wording.position(finding)}"))
+    if finding.solve is not None:
+        facts.append(
+            (
+                "Solved",
+                f"{finding.solve.equations:,} equations of rank {finding.solve.rank:,}; "
+                f"{finding.solve.redundant_satisfied:,} redundant ones hold",
+            )
+        )
     survivors = wording.units(finding.survivors.count, finding.survivors.axis)
     if finding.survivors.ids:
         survivors += f": {wording.ids(finding.survivors.ids)}"
@@ -226,7 +233,7 @@ def _searched(reading: Reading, console: Console) -> None:
 def _line(finding: Finding) -> str:
     return (
         f"{wording.safe(finding.tensor)}: {finding.outcome}, {wording.origin(finding)}, "
-        f"{'' if finding.offset is None else f'offset {finding.offset}, '}"
+        f"{'' if finding.offset is None and finding.index is None else f'{wording.position(finding)}, '}"
         f"{finding.bit_exact.equal:,} of {finding.bit_exact.of:,} bit-exact, "
         f"p {wording.power_of_ten(finding.holdout.log10_p_global)} on the hold-out"
     )

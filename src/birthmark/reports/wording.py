@@ -84,7 +84,15 @@ def origin(finding: Finding) -> str:
         parts.append(f"seed {finding.seed}")
     if finding.layout is not None and finding.layout.threads is not None:
         parts.append(f"a layout of {finding.layout.threads:,} threads")
-    return " and ".join(parts) or "no seed and no layout"
+    words = " and ".join(parts) or "no seed and no layout"
+    return f"{words} on a CPU" if finding.platform == "cpu" else words
+
+
+def position(finding: Finding) -> str:
+    """Where in the generator's stream the draw starts."""
+    if finding.index is not None:
+        return f"index {finding.index:,} of the stream"
+    return "an unknown offset" if finding.offset is None else f"offset {finding.offset}"
 
 
 def units(count: int, axis: str) -> str:

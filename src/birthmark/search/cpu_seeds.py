@@ -1,4 +1,4 @@
-"""The seeds that people use, tried on a CPU draw at given stream positions: for tensors with too few values to solve.
+"""The seeds that people use, tried on a CPU draw at given stream positions, where too few values are left.
 
 Only the low 32 bits of a seed exist here. A seed costs its seeding and the stream up to the last word that is
 looked at, so the survivors nearest to the tensor's start are used, and a budget of words bounds the work.
@@ -6,6 +6,7 @@ looked at, so the survivors nearest to the tensor's start are used, and a budget
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -115,7 +116,7 @@ def search_seeds(selection: Selection, indexes: Sequence[int], *, budget: int = 
 
         def sigmas(part: NDArray[np.uint32], index: int = index) -> NDArray[np.float64]:
             drawn = standard_values(part, selection.distribution, size, indices, index)
-            return _correlations(drawn, centred) * np.sqrt(len(centred))
+            return _correlations(drawn, centred) * math.sqrt(len(centred))
 
         parts = [seeds[start : start + BATCH] for start in range(0, len(seeds), BATCH)]
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
@@ -152,7 +153,7 @@ def standard_values(
 
 
 def _nearest(selection: Selection) -> NDArray[np.int64]:
-    """Places in the selection of the values that are looked at: those of the surest units nearest the start."""
+    """Places in the selection of the values that are looked at: of the surest units nearest the start."""
     sure = selection.probability >= SURE
     if len(np.unique(selection.unit[sure])) < UNITS:
         sure = np.ones(len(selection.values), np.bool_)
