@@ -13,6 +13,9 @@ from birthmark.checkpoints import open_checkpoint
 from birthmark.checkpoints.interface import Checkpoint
 from birthmark.evidence.solved import SOLVE_TRIALS, SolvedReading, solve_survivors
 from birthmark.hypothesis import Draw, Hypothesis
+from birthmark.samplers.cpu_draw import CpuDraw
+from birthmark.search.solve.recover import Agreement, Tally
+from birthmark.search.solve.solve import Solved
 from birthmark.survivors.split import split
 from birthmark.survivors.survey import best_targets, survey
 from birthmark.survivors.survivor import Survivors
@@ -125,7 +128,7 @@ def test_few_elements_are_split_within_rows(in_memory: Any) -> None:
 
 def philox() -> NDArray[Any]:
     """A GPU's draw with a usual seed."""
-    drawn: NDArray[Any] = Hypothesis(Draw("normal", (0.0, 0.02), (60, 64)), 40960).tensor(1337)
+    drawn: NDArray[Any] = Hypothesis(Draw("normal", (0.0, 0.02), (40, 64)), 40960).tensor(1337)
     return drawn
 
 
@@ -162,6 +165,41 @@ def test_tiny_normals_are_refused(in_memory: Any) -> None:
     found = looked_at(in_memory, np.full((1, 12), 0.01, np.float32))
     assert found.result == "none"
     assert "fewer than 16" in found.reason
+
+
+def test_a_solution_that_does_not_hold_is_not_believed(
+    in_memory: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A false solution fails on the hold-out; seeds are then tried, and the hold-out counts two trials."""
+    indices = np.arange(960)
+    values = CpuDraw("normal", (0.0, 0.02), 960).values(1337, indices).reshape(20, 48)
+    everything = np.ones(960, np.bool_)
+    false = Solved(
+        seed=7,
+        index=3,
+        arithmetic="cpu-fused",
+        scale=0.02,
+        scale_written=True,
+        exact=True,
+        dtype="float32",
+        tally=Tally(rank=19937, satisfied=0),
+        log10_p=0.0,
+        holdout=Agreement(0, 0),
+        attempts=1,
+        moved=0,
+        alone=0,
+        indices=indices,
+        equal=everything,
+    )
+    monkeypatch.setattr("birthmark.evidence.solved.solve", lambda *_, **__: false)
+    found = looked_at(in_memory, values)
+    assert (found.result, found.method, found.holdout_trials) == ("match", "search", 2)
+    assert found.origin is not None
+    assert (found.origin.seed, found.origin.index) == (1337, 0)
+    assert found.unsolved is not None
+    assert "does not hold" in found.unsolved
+    found = looked_at(in_memory, noise())
+    assert (found.result, found.origin) == ("none", None)
 
 
 def _case(cases: Path, budget: int) -> SolvedReading:

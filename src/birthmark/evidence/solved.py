@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 import numpy as np
@@ -64,6 +64,7 @@ class SolvedReading:
         seed_plus_one, index_plus_one: scores of what is known to be false, on the hold-out.
         decoys: the measured background.
         trials: predictions that the score of the selection stands out from.
+        holdout_trials: candidates that were scored on the hold-out.
         dropped: held-out elements left out because they share words with the selection.
     """
 
@@ -87,6 +88,7 @@ class SolvedReading:
     index_plus_one: Score | None = None
     decoys: Decoys | None = None
     trials: int = 0
+    holdout_trials: int = 1
     dropped: int = 0
 
 
@@ -100,6 +102,7 @@ class _Found:
     exact: bool
     tally: Tally
     trials: int
+    holdout_trials: int = 1
 
 
 def solve_survivors(
@@ -139,6 +142,8 @@ def solve_survivors(
     if tried.seed is None or tried.index is None:
         return SolvedReading("none", _nothing(tried), unsolved, attempt.attempts, tried)
     found = _of_search(selection, tried, size, likely)
+    if isinstance(attempt, Solved):
+        found = replace(found, holdout_trials=2)
     return _held_against(checkpoint, survivors, selection, holdout, found, attempt.attempts, unsolved, tried)
 
 
@@ -225,7 +230,7 @@ def _held_against(
     on_seen, on_hidden = predict(origin, seen), predict(origin, hidden)
     scores = (
         score(seen.values, on_seen.standard, trials=found.trials),
-        score(hidden.values, on_hidden.standard),
+        score(hidden.values, on_hidden.standard, trials=found.holdout_trials),
     )
     seen_units = tally(seen.unit, on_seen.near, chance)
     hidden_units = tally(hidden.unit, on_hidden.near, chance)
@@ -265,6 +270,7 @@ def _held_against(
         index_plus_one=score(hidden.values, origin.next_index().standard(hidden.indices)),
         decoys=decoys,
         trials=found.trials,
+        holdout_trials=found.holdout_trials,
         dropped=int(np.count_nonzero(~apart)),
     )
 

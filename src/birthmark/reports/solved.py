@@ -89,7 +89,7 @@ def solved_finding(
         selection=_score(found.selection),
         holdout=_score(found.holdout),
         trials=found.trials,
-        holdout_trials=1,
+        holdout_trials=found.holdout_trials,
         bit_exact=_bit_exact(exact, held),
         share=None,
         controls=ControlsModel(
