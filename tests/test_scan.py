@@ -149,6 +149,15 @@ class TestCases:
         assert reading.verdict == "layout-only"
         assert seed_and_layout(reading) == [(None, answers["step0-unseeded"]["layout"]["G"])]
 
+    def test_draw_on_a_cpu(self, cases: Path, answers: dict[str, Any]) -> None:
+        """A CPU draw gives its seed and its place in the stream, and no layout."""
+        truth = answers["cpu-1337"]
+        (found,) = read(cases / "cpu-1337").reading.findings
+
+        assert (found.generator, found.platform, found.outcome) == ("mt19937", "cpu", "match")
+        assert (found.seed, found.index, found.layout) == (truth["seed"], truth["word_position"], None)
+        assert found.survivors.ids == truth["survivors"]["rows"]
+
     def test_weak_trace(self, cases: Path, answers: dict[str, Any]) -> None:
         """Values that were all trained give a trace, and no survivors."""
         truth = answers["weak-r10"]

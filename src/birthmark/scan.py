@@ -1,10 +1,11 @@
 """The main job, end to end: survey, split, search, judge, and the reading of it all.
 
 The tensors with survivors are tried in the order of their promise: all of them with the seeds that people
-use, which takes a second each, then the most promising one with every seed. Before that, float32 survivors
-are asked for their layout without a seed: what they say spares the search all others. Once a seed is known,
-the other tensors are tried with it at later offsets of the generator. Where nothing survived, trained values
-are tried for a weak trace of the seeds that people use.
+use, which takes a second each, then the most promising one with every seed. In between, survivors are tried
+as a draw of the CPU generator, which is solved for, and float32 survivors are asked for their layout without
+a seed, which spares the search all others. Once a seed is known, the other tensors are tried with it at later
+offsets of the generator. Where nothing survived, trained values are tried for a weak trace of the seeds that
+people use.
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ from birthmark.errors import NothingToSearch, UnknownName
 from birthmark.evidence.case import Case
 from birthmark.evidence.judge import Judged, Judgements, distinct, judge
 from birthmark.evidence.seed_free import SeedFree, seed_free
+from birthmark.evidence.solved import SolvedReading, solve_survivors
 from birthmark.reports.account import account
 from birthmark.reports.assemble import assemble, not_searched
 from birthmark.reports.reading import DeclaredModel, Reading
+from birthmark.reports.surveyed import special_notes, why_not
 from birthmark.search.engine import search
 from birthmark.search.ledger import Ledger
 from birthmark.search.offsets import search_offsets
@@ -32,13 +35,13 @@ from birthmark.search.progress import Progress
 from birthmark.search.weak import weak_candidates
 from birthmark.survivors.split import Holdout, Selection, split
 from birthmark.survivors.survey import best_targets, survey
-from birthmark.survivors.survivor import Survivors, TensorSurvey
+from birthmark.survivors.survivor import Survivors
 from birthmark.survivors.traced import split_traced, traceable
 
 #: Tensors that are tried with the dictionary of seeds, and those that a known seed is tried on.
 MOST_TARGETS, MOST_OTHERS = 8, 64
-#: Tensors whose layout is read without a seed.
-MOST_SEEDLESS = 2
+#: Tensors whose layout is read without a seed; tensors that are tried as a CPU draw, for up to half a minute.
+MOST_SEEDLESS, MOST_SOLVED = 2, 1
 #: Outcomes that end a search: the survivors are predicted.
 PREDICTED = frozenset({"match", "seed-only"})
 
@@ -87,6 +90,7 @@ class _State:
     searches: list[tuple[str, Searched]] = field(default_factory=list)
     judgements: list[Judgements] = field(default_factory=list)
     layouts: list[tuple[Survivors, SeedFree]] = field(default_factory=list)
+    solved: list[tuple[Survivors, SolvedReading]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     stopped: bool = False
 
@@ -103,7 +107,12 @@ class _State:
     @property
     def settled(self) -> bool:
         """Whether survivors are predicted, so that no further seed needs to be tried."""
-        return any(found.judgement.outcome in PREDICTED for found in self.findings)
+        return self.predicted is not None or any(one.result == "match" for _, one in self.solved)
+
+    @property
+    def predicted(self) -> Judged | None:
+        """The first finding whose seed and layout predict survivors."""
+        return next((each for each in self.findings if each.judgement.outcome in PREDICTED), None)
 
     def split(self, target: Survivors) -> tuple[Selection, Holdout]:
         """Selection and hold-out of a tensor, made once."""
@@ -134,9 +143,9 @@ def scan(
         surveys = [each for each in surveys if each.tensor in options.tensors]
     targets = best_targets(surveys)
     read = [each.tensor for each in surveys if each.survivors is not None]
-    notes = [*checkpoint.notes, *_special_notes(surveys)]
+    notes = [*checkpoint.notes, *special_notes(surveys)]
     state = _State(checkpoint, declarations(checkpoint), progress, notes=notes)
-    refusals = _search(state, targets, options) if targets else [_why_not(surveys)]
+    refusals = _search(state, targets, options) if targets else [why_not(surveys)]
     if not state.searches:  # nothing survived, or too little
         read += _trace(state, options)
         if not state.findings:
@@ -151,22 +160,37 @@ def _search(state: _State, targets: Sequence[Survivors], options: ScanOptions) -
     refusals: list[str] = []
     wanted = options.search
     in_full = list(targets) if options.tensors else [targets[0]]
-    if len(targets) > 1 and wanted.dictionary:
+    if wanted.dictionary:
         for target in targets[:MOST_TARGETS]:
             _attempt(state, target, replace(wanted, seeds=(0, 0)), None, refusals)
             if state.settled or state.stopped:
                 break
         wanted = replace(wanted, dictionary=False)
     if not state.settled and not state.stopped:
-        _without_seed(state, targets)
-    if wanted.dictionary or wanted.seeds[0] < wanted.seeds[1]:
+        if options.search.dictionary and options.search.layouts is None:
+            _on_cpu(state, targets)
+        if not state.settled:
+            _without_seed(state, targets)
+    if wanted.seeds[0] < wanted.seeds[1]:
         for number, target in enumerate(in_full):
             if state.settled or state.stopped:
                 break
             _attempt(state, target, _narrowed(state, target, wanted), _ledger(options, number), refusals)
-    if state.settled and not state.stopped:
-        _others(state, targets, options.search)
+    if state.predicted is not None and not state.stopped:
+        _others(state, state.predicted, targets, options.search)
     return refusals
+
+
+def _on_cpu(state: _State, targets: Sequence[Survivors]) -> None:
+    """Take the survivors for a draw of PyTorch's CPU generator, and solve for its seed and position."""
+    nominals = () if state.declared.scale is None else (state.declared.scale,)
+    large_enough = dict(state.searches)
+    for target in [each for each in targets if each.tensor in large_enough][:MOST_SOLVED]:
+        selection, holdout = state.split(target)
+        found = solve_survivors(state.checkpoint, target, selection, holdout, nominals=nominals)
+        state.solved.append((target, found))
+        if found.result == "match":
+            return
 
 
 def _without_seed(state: _State, targets: Sequence[Survivors]) -> None:
@@ -254,9 +278,8 @@ def _compared(candidates: Sequence[Candidate]) -> tuple[int, ...]:
     return tuple(sorted(left.union(table_threads())))
 
 
-def _others(state: _State, targets: Sequence[Survivors], wanted: Options) -> None:
+def _others(state: _State, found: Judged, targets: Sequence[Survivors], wanted: Options) -> None:
     """Try the other tensors with the seed that is now known, at later offsets."""
-    found = next(each for each in state.findings if each.judgement.outcome in PREDICTED)
     known = found.judgement
     rest = [target for target in targets if target.tensor != known.case.tensor][:MOST_OTHERS]
     for target in rest:
@@ -294,6 +317,7 @@ def _read(state: _State, command: str, read: list[str]) -> Scan:
         tensors_read=read,
         declared=declared,
         layouts=state.layouts,
+        solved=state.solved,
         notes=state.notes,
     )
     cases = tuple(each.judgement.case for each in state.findings)
@@ -304,32 +328,3 @@ def _check_names(checkpoint: Checkpoint, names: Sequence[str]) -> None:
     for name in names:
         if name not in checkpoint.tensors:
             raise UnknownName("tensor", name, checkpoint.tensors)
-
-
-def _special_notes(surveys: Sequence[TensorSurvey]) -> list[str]:
-    """Rows that hold no draw of their own, told once for each tensor and kind."""
-    notes = []
-    for each in surveys:
-        for kind, ids in each.special.items():
-            if len(ids):
-                listed = ", ".join(str(i) for i in ids[:6]) + (", ..." if len(ids) > 6 else "")
-                notes.append(f"{each.tensor}: {len(ids):,} {kind} rows, which are no survivors ({listed}).")
-        if each.sampled:
-            notes.append(f"{each.tensor}: only a sample of its rows was surveyed.")
-    return notes
-
-
-def _why_not(surveys: Sequence[TensorSurvey]) -> str:
-    """Why there is nothing to search, in one sentence."""
-    if not surveys:
-        return "Not searched: the checkpoint has no float tensors."
-    largest = max(surveys, key=lambda each: _size(each.shape))
-    more = f" (the largest of {len(surveys):,} float tensors)" if len(surveys) > 1 else ""
-    return f"Not searched: no survivors. {largest.tensor}{more}: {largest.reason}"
-
-
-def _size(shape: tuple[int, ...]) -> int:
-    total = 1
-    for extent in shape:
-        total *= extent
-    return total
