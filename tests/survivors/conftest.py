@@ -105,7 +105,8 @@ def trained() -> Callable[..., Trained]:
 
         def initial() -> NDArray[np.float64]:
             if uniform:
-                return random.uniform(-1.0, 1.0, (rows, width)) * std * np.sqrt(3.0)
+                bound = std * float(np.sqrt(3.0))
+                return random.uniform(-bound, bound, (rows, width))
             return random.standard_normal((rows, width)) * std
 
         def touch() -> NDArray[np.float64]:

@@ -60,10 +60,11 @@ def test_a_head_helps_and_noise_does_not_hurt(
     alone = sort_units(units["e"], seen.ids, seen.energy)
 
     assert with_head is not None
-    assert with_noise is not None
     assert with_head.companion
     likely = with_head.ids[with_head.probability >= 0.5]
-    assert np.isin(made.untouched, likely).mean() > 0.9  # type: ignore[attr-defined]
+    assert np.isin(made.untouched, likely).mean() > 0.8  # type: ignore[attr-defined]
     assert np.isin(likely, made.untouched).mean() > 0.85  # type: ignore[attr-defined]
-    likely = with_noise.ids[with_noise.probability >= 0.5]
-    assert np.isin(likely, made.untouched).mean() > 0.5  # type: ignore[attr-defined]
+    assert (with_noise is None) == (alone is None)
+    if with_noise is not None and alone is not None:
+        assert not with_noise.companion
+        np.testing.assert_array_equal(with_noise.probability, alone.probability)

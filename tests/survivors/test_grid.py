@@ -8,6 +8,7 @@ import pytest
 from birthmark.hypothesis import Draw, Hypothesis
 from birthmark.survivors.grid import Grid, find_grid
 from birthmark.survivors.scales import nominal_scales, scales_near
+from birthmark.survivors.survivor import Distribution
 
 torch = pytest.importorskip("torch")
 
@@ -95,6 +96,6 @@ def test_scales_of_real_initialisers_are_nominal(
     shape: tuple[int, ...], distribution: str, scale: float
 ) -> None:
     """Xavier's, PyTorch's default, GPT-2's and plain scales are among the nominal ones, to the last bit."""
-    kind = "normal" if distribution == "normal" else "uniform"
+    kind: Distribution = "normal" if distribution == "normal" else "uniform"
 
     assert np.float32(scale) in nominal_scales(shape, kind).astype(np.float32)

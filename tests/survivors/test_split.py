@@ -118,7 +118,7 @@ def test_only_likely_units_take_part(in_memory: Make) -> None:
     selection, holdout = split(in_memory({"w": VALUES}), found, at_least=0.8)
 
     assert min(*selection.unit, *holdout.unit) >= 32
-    with pytest.raises(NothingToSearch, match="probability 0.99"):
+    with pytest.raises(NothingToSearch, match=r"probability 0\.99"):
         split(in_memory({"w": VALUES}), found, at_least=0.99)
     with pytest.raises(UsageError, match="between 0 and 1"):
         split(in_memory({"w": VALUES}), found, at_least=1.5)

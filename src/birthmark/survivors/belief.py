@@ -34,6 +34,8 @@ ROUNDS, FIRST_ROUNDS = 20, 3
 SETTLED = 0.002
 #: Weight of the isotropic expectation, in units, when the common variances are estimated.
 ISOTROPIC_WEIGHT = 20.0
+#: Shared directions that are compared with all others.
+CONTRASTED = 4
 #: Standard deviations below the untouched energy (in the scale of its cube root) that are too many.
 TOO_SMALL = 5.0
 
@@ -74,8 +76,16 @@ class Belief:
         self._model = self._new_model(core)
         return int(core.sum())
 
-    def learn(self, untouched: NDArray[np.bool_]) -> None:
-        """Scale, centre and directions from the units that are now believed to be untouched."""
+    def learn(self, probability: NDArray[np.float64], *, soft: bool) -> None:
+        """Scale, centre and directions from the units that are now believed to be untouched.
+
+        Args:
+            probability: of each unit that it learns from.
+            soft: whether doubtful units count by their probability. Where the tensor stands alone, leaving
+                out the larger of them would shrink the scale round by round; where a companion speaks, few
+                are doubtful and the median of the others is safer.
+        """
+        untouched = probability > 0.5
         energies = self._sight.total * self._sight.width
         dimensions, fewer = self._sight.width, 1.0
         if self._companion:
@@ -87,10 +97,35 @@ class Belief:
             shared = (self._sight.inside @ self._model.spectrum.directions) ** 2
             energies = self._sight.total * self._sight.width - shared.sum(axis=1)
             dimensions -= shared.shape[1]
-        # The median of chi-square with k degrees of freedom is about k (1 - 2 / 9k)^3.
-        median = dimensions * (1.0 - 2.0 / (9.0 * dimensions)) ** 3
-        self.energy = float(np.median(energies[untouched])) / median / fewer
+        if soft:
+            self.energy = float(probability @ energies) / float(probability.sum()) / dimensions / fewer
+        else:
+            # The median of chi-square with k degrees of freedom is about k (1 - 2 / 9k)^3.
+            median = dimensions * (1.0 - 2.0 / (9.0 * dimensions)) ** 3
+            self.energy = float(np.median(energies[untouched])) / median / fewer
         self._model = self._new_model(untouched)
+
+    def contrast(self) -> float:
+        """How much more of a touch lies along a shared direction than along any, on units not learnt from.
+
+        1 where touched units share nothing but their size, as rows with gains of their own do; 0 where there
+        are too few of them to tell.
+        """
+        low, high = BAND_OF_COMPANION if self._companion else BAND
+        touched = np.flatnonzero(
+            (self._sight.total > low * self.energy) & (self._sight.total < high * self.energy)
+        )
+        if len(touched) < 2 * LEAST_LEARNT:
+            return 0.0
+        halves = [
+            Projected(self._sight.inside[half], self._sight.outside[half], self._sight.width)
+            for half in (touched[::2], touched[1::2])
+        ]
+        strongest = shared_directions(halves[0], self.energy).directions[:, :CONTRASTED]
+        if not strongest.shape[1]:
+            return 0.0
+        along = float(((halves[1].inside @ strongest) ** 2).mean()) - self.energy
+        return along / (float(halves[1].total.mean()) - self.energy)
 
     def _new_model(self, untouched: NDArray[np.bool_] | None) -> Model:
         spectrum = self._spectrum()
@@ -138,11 +173,11 @@ def improve(beliefs: list[Belief], prior: NDArray[np.float64]) -> NDArray[np.flo
         states = posterior(*(belief.seen() for belief in beliefs), prior=prior)
         if turn >= FIRST_ROUNDS:
             prior = learnt_prior(states)
-        untouched = states.reshape(len(states), -1)[:, 0] > 0.5
-        if untouched.sum() < LEAST_UNTOUCHED:
+        untouched = states.reshape(len(states), -1)[:, 0]
+        if (untouched > 0.5).sum() < LEAST_UNTOUCHED:
             return None
         for belief in beliefs:
-            belief.learn(untouched)
+            belief.learn(untouched, soft=len(beliefs) == 1)
         expected = float(states[:, UNTOUCHED].sum())
         if turn > FIRST_ROUNDS and abs(expected - before) < SETTLED * expected:
             break

@@ -8,15 +8,16 @@ explained much better with it than without.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from birthmark.survivors.grid import Grid, find_grid
 from birthmark.survivors.scales import nominal_scales, scales_near
-from birthmark.survivors.shape import NORMAL, UNIFORM, Shape, fit_shape
+from birthmark.survivors.shape import NORMAL, SHAPES, UNIFORM, Shape, fit_shape
 from birthmark.survivors.sorting import Sorted, sort_units
+from birthmark.survivors.starts import crowd
 from birthmark.survivors.survivor import Distribution
 from birthmark.survivors.units import Units
 from birthmark.survivors.whole_tensor import LEAST_VALUES, PASSED, deviations, edge_deviation
@@ -25,10 +26,14 @@ from birthmark.survivors.whole_tensor import LEAST_VALUES, PASSED, deviations, e
 LEAST_UNITS, LEAST_WIDTH = 24, 16
 #: Evidence (natural log) that a tensor must give for survivors; chance groups reach 5.
 LEAST_EVIDENCE = 12.0
+#: Contrast of the shared directions from which they tell; with less of it a group must be a crowd.
+LEAST_CONTRAST, LEAST_CROWD = 2.5, 4.0
 #: Fewest units of a group of survivors.
 LEAST_GROUP = 3
 #: Limits of the checks on a group, in standard errors; impostors among true survivors stretch them a little.
 SHAPE_LIMIT, EDGE_LIMIT = 6.0, 6.0
+#: A group whose kurtosis is this near to a shape's may fail the sharper test.
+KURTOSIS_LIMIT = 0.2
 #: Spread of the norms of a group, in units of what chance gives. Two runs merged reach 2.1.
 SPREAD_LIMIT = 2.5
 #: A group of this share of all units is the whole tensor, which has been judged before.
@@ -60,6 +65,7 @@ class Judged:
         distribution: the shape of their values.
         scale: standard deviation or bound.
         scale_error: relative standard error of `scale`.
+        on_grid: whether the grid of the draw decided, which leaves little doubt.
     """
 
     ids: NDArray[np.int64]
@@ -67,6 +73,7 @@ class Judged:
     distribution: Distribution
     scale: float
     scale_error: float
+    on_grid: bool = False
 
 
 def judge_units(
@@ -103,14 +110,18 @@ def judge_units(
             return on_grid
     if found is None:
         return "none has the norm and the directions of an untouched one"
-    return _by_statistics(units, found)
+    return _by_statistics(units, energy, found)
 
 
-def _by_statistics(units: Units, found: Sorted) -> Judged | str:
+def _by_statistics(units: Units, energy: NDArray[np.float64], found: Sorted) -> Judged | str:
     """Check the group that sorting found."""
     group = found.ids[found.probability >= 0.5]
     if found.evidence < LEAST_EVIDENCE or len(group) < LEAST_GROUP:
         return "touched ones alone explain all norms and directions"
+    # The smallest of rows that have gains of their own are alike as well, but no crowd.
+    norms_alone = not found.companion and found.contrast < LEAST_CONTRAST
+    if norms_alone and crowd(energy, found.energy, units.width) < LEAST_CROWD:
+        return "touched ones share no directions, and norms alone do not set any apart"
     if len(group) * units.width < LEAST_VALUES:
         return f"the likely survivors hold {len(group) * units.width} values; {LEAST_VALUES} are needed"
     read = units.take(
@@ -119,6 +130,10 @@ def _by_statistics(units: Units, found: Sorted) -> Judged | str:
     values = read.astype(np.float64) / math.sqrt(found.energy)
     fit = fit_shape(values.reshape(-1), most_beyond=MOST_BEYOND)
     if fit.off > SHAPE_LIMIT:
+        # Impostors spoil a sharp test before they change the kurtosis by much.
+        nearest = min(SHAPES, key=lambda shape: abs(shape.kurtosis - fit.kurtosis))
+        fit = replace(fit, shape=nearest)
+    if fit.off > SHAPE_LIMIT and abs(fit.kurtosis - fit.shape.kurtosis) > KURTOSIS_LIMIT:
         return (
             f"the values of the tightest group are neither normal nor uniform (kurtosis {fit.kurtosis:.2f})"
         )
@@ -209,7 +224,7 @@ def judge_by_grid(
     if abs(math.log(float(energy[likely].mean()) / middle)) > _ENERGY_RANGE * error:
         return None
     # The scale is known but for its rounding to float32.
-    return Judged(ids[alike[kept]], probability[kept], grid.distribution, grid.scale, 2.0**-24)
+    return Judged(ids[alike[kept]], probability[kept], grid.distribution, grid.scale, 2.0**-24, on_grid=True)
 
 
 def _has_energy(energy: NDArray[np.float64], middle: float, kind: Shape, width: int) -> NDArray[np.bool_]:

@@ -6,7 +6,7 @@ Small tensors and those shaped like an embedding are read completely; of others 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,26 +105,27 @@ def _look_inside(
     *,
     exact: bool,
 ) -> Look:
-    """Rows first, then columns, of a tensor that was trained as a whole."""
+    """Rows or columns of a tensor that was trained as a whole: rows, unless only columns leave no doubt."""
     info, ids = look.info, statistics.ids[usable]
-    reasons = [look.whole.failed[0] if look.whole and look.whole.failed else "trained"]
+    rows: Judged | str = "too large to be searched for single ones"
+    columns: Judged | str = rows
     if units.count > 1 and not look.sampled:
         companion = _companion(checkpoint, info, infos, ids)
-        judged = judge_units(
+        rows = judge_units(
             units, ids, statistics.energy[usable], info.shape, exact=exact, companion=companion
         )
-        if isinstance(judged, Judged):
-            return Look(info, look.special, look.whole, axis="row", judged=judged)
-        reasons.append(f"rows: {judged}")
-    if look.sampled and not exact:
-        reasons.append("too large to be searched for single rows or columns")
-    elif units.count > 1 and units.width > 1:
+    surely = isinstance(rows, Judged) and (rows.on_grid or not exact)
+    if not surely and units.count > 1 and (exact or not look.sampled):
         matrix = checkpoint.rows(info.name, 0, units.count) if info.size <= MOST_TURNED else sample
-        judged = _columns(matrix[np.isfinite(matrix).all(axis=1)], info.shape, exact=exact)
-        if isinstance(judged, Judged):
-            return Look(info, look.special, look.whole, axis="column", judged=judged, sampled=look.sampled)
-        reasons.append(f"columns: {judged}")
-    return Look(info, look.special, look.whole, reason="; ".join(reasons), sampled=look.sampled)
+        columns = _columns(matrix[np.isfinite(matrix).all(axis=1)], info.shape, exact=exact)
+    if isinstance(columns, Judged) and (columns.on_grid or isinstance(rows, str)):
+        return replace(look, axis="column", judged=columns)
+    if isinstance(rows, Judged):
+        return replace(look, axis="row", judged=rows)
+    reason = look.whole.failed[0] if look.whole and look.whole.failed else "trained"
+    if units.count > 1:
+        reason += f"; rows: {rows}; columns: {columns}"
+    return replace(look, reason=reason)
 
 
 def _columns(matrix: Values, shape: tuple[int, ...], *, exact: bool) -> Judged | str:

@@ -150,7 +150,7 @@ def shared_directions(touched: Projected, untouched_energy: float) -> Spectrum:
         base = float(touched.outside.mean()) / (width - inner)
     else:
         # The median is a little below the mean of chance energies, so that a few directions too many are
-        # kept. Fewer units than dimensions have no other energies than those of their own directions: all are.
+        # kept. Fewer units than dimensions have no energy but along their own directions: keep all of those.
         base = float(np.median(values)) if count >= inner else 0.0
     edge = max(base * (1.0 + np.sqrt(width / max(1, count))) ** 2, FLOOR * untouched_energy)
     shared = min(int((values > edge).sum()), max(0, inner - 8))

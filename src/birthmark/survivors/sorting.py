@@ -39,6 +39,8 @@ class Sorted:
         evidence: natural log of how much better the near units are explained with untouched ones among them
             than with touched ones only.
         companion: whether another tensor had a say.
+        contrast: how much more of a touch lies along the shared directions than along others; about 1 or 0
+            where the directions told nothing.
     """
 
     ids: NDArray[np.int64]
@@ -46,6 +48,7 @@ class Sorted:
     energy: float
     evidence: float
     companion: bool
+    contrast: float
 
 
 def sort_units(
@@ -116,7 +119,14 @@ def _sort_from(
         lenient = posterior(*likelihoods, prior=with_slight_touches(learnt_prior))
         probability[begin : begin + len(part)] = _untouched(lenient)
     lost = len(near) * np.log1p(-learnt_prior[UNTOUCHED].sum() / learnt_prior.sum())
-    return Sorted(near, probability, own.energy * start, float(gain + lost), len(beliefs) == 2)
+    return Sorted(
+        ids=near,
+        probability=probability,
+        energy=own.energy * start,
+        evidence=float(gain + lost),
+        companion=len(beliefs) == 2,
+        contrast=own.contrast(),
+    )
 
 
 def _of_companion(

@@ -45,3 +45,19 @@ def _crowds(logs: NDArray[np.float64], window: float) -> list[float]:
         if all(abs(middle - np.log(other)) > window / 2.0 for other in found):
             found.append(float(np.exp(middle)))
     return found
+
+
+def crowd(energy: NDArray[np.float64], middle: float, width: int) -> float:
+    """By how many standard errors units of one energy outnumber those a little smaller or larger.
+
+    Args:
+        energy: mean square of every unit.
+        middle: the energy that untouched units are thought to have.
+        width: values of each unit.
+    """
+    half = 2.0 * np.sqrt(2.0 / width)
+    logs = np.sort(np.log(energy))
+    edges = np.searchsorted(logs, np.log(middle) + half * np.array([-3.0, -1.0, 1.0, 3.0]))
+    before, inside, after = np.diff(edges)
+    beside = max(before, after)
+    return float((inside - beside) / np.sqrt(beside + 1.0))
