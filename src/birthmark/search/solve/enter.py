@@ -19,6 +19,10 @@ CAPACITY: Final = 22_016
 PATIENCE: Final = 4
 
 
+#: How much trust a later attempt outweighs by chance.
+LUCK: Final = 0.5
+
+
 class Order:
     """Orders in which words enter: by trust, then by random units and by random words in turn."""
 
@@ -36,14 +40,12 @@ class Order:
         self._trust = trust
 
     def draw(self, attempt: int) -> NDArray[np.int64]:
-        """A permutation of the words."""
-        order = self._rng.permutation(len(self._unit))
-        if attempt % 2 == 0:
-            key = self._rng.permutation(self._count)[self._unit]
-            order = order[np.argsort(key[order], kind="stable")]
-        if attempt == 0:
-            order = order[np.argsort(-self._trust[order], kind="stable")]
-        return order
+        """A permutation of the words: the trusted ones first, later with more chance in it."""
+        words = len(self._unit)
+        luck = self._rng.random(words) if attempt % 2 else self._rng.random(self._count)[self._unit]
+        shuffled = self._rng.permutation(words)
+        doubt = (LUCK if attempt else 0.0) * luck - self._trust
+        return shuffled[np.lexsort((luck[shuffled], doubt[shuffled]))]
 
 
 def enter(

@@ -27,7 +27,7 @@ from birthmark.search.solve.equations import BITS, Words, bits_of
 
 Reason = Literal["too-few", "under-determined", "inconsistent"]
 
-#: Words that are set aside: a sixteenth, within these bounds.
+#: Words that are set aside, at least and at most.
 LEAST_HOLDOUT: Final = 64
 MOST_HOLDOUT: Final = 512
 #: Random subsets that are tried before the words count as inconsistent.
@@ -146,14 +146,14 @@ def recover(
         entropy: seed of the random choices.
     """
     rng = np.random.default_rng(entropy)
-    aside = _set_aside(words, rng)
+    aside = _set_aside(words)
     holdout, usable = words.take(aside), words.take(~aside)
     certificate = certify(usable if vouching else usable.take(np.zeros(len(usable), np.bool_)))
     if vouching:
         usable = certificate.words
     bits = bits_of(usable)
     found = Recovery(
-        position=int(usable.position[0]) if len(usable) else 0,
+        position=int(words.position[0]) if len(words) else 0,
         known=int(bits.sum()),
         triples=certificate.triples,
         passed=certificate.passed,
@@ -216,23 +216,26 @@ def _tally(system: System, rest: System | None, selected: bool) -> Tally:
 
 
 def agreement_of(window: NDArray[np.uint32], position: int, words: Words) -> Agreement:
-    """How far words from a window's position on agree with its outputs."""
-    later = words.take(words.position >= position)
-    outputs = following(window, later.position - position) & np.uint32((1 << BITS) - 1)
-    agree = (later.low <= outputs) & (outputs <= later.high)
-    chance = np.log10((later.high[agree].astype(np.float64) - later.low[agree] + 1.0) / (1 << BITS))
-    n, k = len(later), int(np.count_nonzero(agree))
+    """How far words, none of them before a window's position, agree with the outputs that follow."""
+    outputs = following(window, words.position - position) & np.uint32((1 << BITS) - 1)
+    agree = (words.low <= outputs) & (outputs <= words.high)
+    chance = np.log10((words.high[agree].astype(np.float64) - words.low[agree] + 1.0) / (1 << BITS))
+    n, k = len(words), int(np.count_nonzero(agree))
     # The chance that these k agree, times the number of ways to choose k of n.
     choices = (math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)) / math.log(10.0)
     return Agreement(n, k, min(0.0, float(chance.sum()) + choices))
 
 
-def _set_aside(words: Words, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Which words form the hold-out: at least 64, more where there are more than an elimination needs."""
+def _set_aside(words: Words) -> NDArray[np.bool_]:
+    """Which words form the hold-out: the first and the last ones.
+
+    A gap within a stretch would leave open what only the words around it determine; at the ends nothing is
+    lost.
+    """
     bits = bits_of(words)
     average = max(float(bits.mean()), 1.0) if len(words) else 1.0
-    spare = int((float(bits.sum()) - DEGREE - SPARE) / average / 2.0)
-    count = min(max(spare, LEAST_HOLDOUT), len(words) // 16 + LEAST_HOLDOUT, MOST_HOLDOUT, len(words))
-    aside = np.zeros(len(words), np.bool_)
-    aside[rng.choice(len(words), count, replace=False)] = True
+    spare = int((float(bits.sum()) - 2.0 * DEGREE) / average / 4.0)
+    count = min(max(spare, LEAST_HOLDOUT), MOST_HOLDOUT, len(words))
+    aside = np.ones(len(words), np.bool_)
+    aside[count // 2 : len(words) - (count - count // 2)] = False
     return aside
