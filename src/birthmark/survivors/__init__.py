@@ -1,1 +1,1 @@
-"""Which rows, columns and whole tensors still hold their initial values, and what of them a search may see."""
+"""Which rows, columns and whole tensors still hold initial values, and what of them a search may see."""
