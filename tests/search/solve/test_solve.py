@@ -198,7 +198,7 @@ def test_what_is_not_one_stream_is_not_solved(make: Any) -> None:
     values = make(4_096)
     where = rows(np.sort(np.random.default_rng(4).permutation(32)[:20]), 128)
 
-    found = solve(values[where], where, (32, 128), "normal", STD, attempts=2)
+    found = solve(values[where], where, (32, 128), "normal", STD, attempts=1)
 
     assert isinstance(found, Unsolved), found
     assert found.reason == "inconsistent"
@@ -208,7 +208,7 @@ def test_noise_in_bfloat16_is_not_solved() -> None:
     """Rounded noise gives equations, and they contradict each other."""
     noise = torch.from_numpy(np.random.default_rng(5).normal(0.0, 0.02, 4_096)).bfloat16().double().numpy()
 
-    found = solve(noise, np.arange(4_096), (32, 128), "normal", STD, dtype="bfloat16", attempts=2)
+    found = solve(noise, np.arange(4_096), (32, 128), "normal", STD, dtype="bfloat16", attempts=1)
 
     assert isinstance(found, Unsolved)
     assert found.reason == "inconsistent"
@@ -219,7 +219,7 @@ def test_indices_off_by_one_are_not_solved() -> None:
     values, where = uniforms(3, 0, (300, 784)), columns(np.array([3, 90, 400, 700]), 300, 784)
     wrong = np.where(where > 100_000, where + 1, where)
 
-    found = solve(values[where], wrong, (300, 784), "uniform", (0.998 * BOUND, 1.003 * BOUND), attempts=2)
+    found = solve(values[where], wrong, (300, 784), "uniform", (0.998 * BOUND, 1.003 * BOUND), attempts=1)
 
     assert isinstance(found, Unsolved)
     assert found.reason == "inconsistent"

@@ -153,9 +153,9 @@ def solve(
         )
         if found.window is not None:
             return _traced(seen, reading, found, furthest, nominals)
-        failure = _worse(failure, _explained(found))
+        failure = _worse(failure, explained(found))
         if found.recurring:  # this generator in this order for certain: another reading knows no more
-            return _explained(found)
+            return explained(found)
     return failure or Unsolved("too-few", "no values to solve from.")
 
 
@@ -166,14 +166,7 @@ def _traced(
     assert found.window is not None
     origin = origin_of(found.window, furthest)
     if origin is None:
-        return Unsolved(
-            "no-seed",
-            f"the generator's state is known, but no integer seeding lies within {furthest} words before it.",
-            found.recurring,
-            found.known,
-            found.tally,
-            found.attempts,
-        )
+        return explained(found, furthest)
     index = origin.position - found.position
     fit = fitted(seen, origin.seed, index, reading.arithmetic, reading.scale, nominals)
     return Solved(
@@ -195,8 +188,19 @@ def _traced(
     )
 
 
-def _explained(found: Recovery) -> Unsolved:
+def explained(found: Recovery, furthest: int = 0) -> Unsolved:
+    """A failure in words.
+
+    Args:
+        found: without a window; or with one whose seeding was not found.
+        furthest: in that case, how far back it was looked for.
+    """
     tally = found.tally
+    if found.window is not None:
+        message = (
+            f"the generator's state is known, but no integer seeding lies within {furthest} words before it."
+        )
+        return Unsolved("no-seed", message, True, found.known, tally, found.attempts)
     if found.reason == "too-few":
         message = f"the values give {found.known} equations; {DEGREE} unknowns need at least as many."
     elif found.reason == "under-determined":
