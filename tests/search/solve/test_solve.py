@@ -81,7 +81,18 @@ def test_unfused_uniforms_say_so() -> None:
         solve(values, np.arange(1_500), (1_500,), "uniform", (0.998 * BOUND, 1.005 * BOUND)), 95, 70_000
     )
 
-    assert found.arithmetic == "cpu-unfused"
+    assert (found.arithmetic, found.arithmetic_decided) == ("cpu-unfused", True)
+    assert found.equal.all()
+
+
+def test_a_bound_that_is_a_power_of_two_hides_the_arithmetic() -> None:
+    """With exact products both arithmetics predict every value, and neither is claimed."""
+    torch.manual_seed(6)
+    values = torch.empty(1_600).uniform_(-0.0625, 0.0625).double().numpy()
+
+    found = check(solve(values, np.arange(1_600), (1_600,), "uniform", (0.0624, 0.0626)), 6, 0)
+
+    assert not found.arithmetic_decided
     assert found.equal.all()
 
 

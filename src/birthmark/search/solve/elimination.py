@@ -70,8 +70,7 @@ class System:
 
         Args:
             rows: uint64[n, (unknowns + 1) / 64 rounded up]: packed coefficients, the right-hand side in the
-            highest bit
-                of the last word, the bits between zero.
+                highest bit of the last word, the bits between zero.
         """
         places = self._free[self._waiting : self._waiting + len(rows)]
         for number, strip in enumerate(self._rows):

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from birthmark.numerics.dtypes import interval, round_to
 from birthmark.samplers.cpu_draw import CpuDraw
 from birthmark.samplers.cpu_normal import places
+from birthmark.samplers.cpu_uniform import SCALINGS
 from birthmark.search.solve.readings import Observation
 from birthmark.search.solve.scales import usual_deviations
 
@@ -62,6 +63,22 @@ def fitted(
             return Fit(candidate, True, predicted(seen, seed, index, arithmetic, candidate) == seen.values)
     middle = 0.5 * (least + most)
     return Fit(middle, False, predicted(seen, seed, index, arithmetic, middle) == seen.values)
+
+
+def arithmetic_of(seen: Observation, seed: int, index: int, scale: float) -> tuple[str, bool]:
+    """The arithmetic that predicts more of the values, and whether the other one predicts fewer.
+
+    Both predict the same where products are exact (bounds that are powers of two), where values were rounded
+    afterwards, and for normals, whose arithmetic is one.
+    """
+    if seen.distribution == "normal":
+        return "cpu-fused", False
+    equal = {
+        name: int(np.count_nonzero(predicted(seen, seed, index, name, scale) == seen.values))
+        for name in SCALINGS
+    }
+    best = max(equal, key=lambda name: equal[name])
+    return best, min(equal.values()) < equal[best]
 
 
 def predicted(

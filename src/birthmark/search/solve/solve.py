@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from birthmark.generators.mt19937_field import DEGREE
 from birthmark.generators.mt19937_rewind import FURTHEST, origin_of
 from birthmark.samplers.cpu_normal import BLOCK
-from birthmark.search.solve.fit import fitted
+from birthmark.search.solve.fit import arithmetic_of, fitted
 from birthmark.search.solve.readings import Observation, Reading, observation, readings
 from birthmark.search.solve.recover import ATTEMPTS, NO_EQUATIONS, Agreement, Reason, Recovery, Tally, recover
 
@@ -35,7 +35,7 @@ class Solved:
         seed: the low 32 bits of the seed; the generator never saw more.
         index: 32-bit words drawn before the tensor's first element. Negative if the tensor's first elements
             cannot have come from this stream, as in tables that were enlarged later.
-        arithmetic: "cpu-fused" or "cpu-unfused" (uniforms that were inverted exactly show which).
+        arithmetic: "cpu-fused" or "cpu-unfused".
         scale: standard deviation or bound of the draw.
         scale_written: whether `scale` is a number that fits exactly and that somebody would write down.
         exact: whether the values were inverted exactly, rather than read as intervals.
@@ -49,6 +49,8 @@ class Solved:
         alone: normal values that were not used because their partner is not there.
         indices: int64[n], the indices of the values, ascending.
         equal: bool[n], which values the draw predicts bit for bit.
+        arithmetic_decided: whether the values rule the other arithmetic out; never for normals, which have
+            one.
     """
 
     seed: int
@@ -66,6 +68,7 @@ class Solved:
     alone: int
     indices: NDArray[np.int64]
     equal: NDArray[np.bool_]
+    arithmetic_decided: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,10 +172,13 @@ def _traced(
         return explained(found, furthest)
     index = origin.position - found.position
     fit = fitted(seen, origin.seed, index, reading.arithmetic, reading.scale, nominals)
+    arithmetic, decided = arithmetic_of(seen, origin.seed, index, fit.scale)
+    if arithmetic != reading.arithmetic and decided:
+        fit = fitted(seen, origin.seed, index, arithmetic, reading.scale, nominals)
     return Solved(
         seed=origin.seed,
         index=index,
-        arithmetic=reading.arithmetic,
+        arithmetic=arithmetic,
         scale=fit.scale,
         scale_written=fit.written,
         exact=reading.exact,
@@ -185,6 +191,7 @@ def _traced(
         alone=reading.inversion.alone,
         indices=seen.indices,
         equal=fit.equal,
+        arithmetic_decided=decided,
     )
 
 
