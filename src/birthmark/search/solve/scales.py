@@ -24,7 +24,9 @@ from birthmark.search.solve.inversion import exact_normals, exact_uniforms
 
 _FULL: Final = 1 << BITS
 #: Share of values that must have a word at the right scale; by chance it is about a third.
-LEAST_SHARE: Final = 0.6
+LEAST_SHARE: Final = 0.5
+#: The same on the few values of the first trial, where chance scatters more.
+_PROMISING: Final = 0.42
 #: Values on which all scales are tried, and on which the best few are tried again.
 _FEW: Final = 192
 _MORE: Final = 4096
@@ -105,7 +107,7 @@ def deviation_of(
         if not least <= rounded <= most or rounded in tried:
             continue
         tried.add(rounded)
-        if _share(values, places, few, rounded) >= LEAST_SHARE:
+        if _share(values, places, few, rounded) >= _PROMISING:
             found.append(Scale(std, "cpu-fused", _share(values, places, more, rounded)))
             if found[-1].share >= _CERTAIN:
                 break
