@@ -14,6 +14,7 @@ from safetensors.numpy import save_file
 from birthmark.checkpoints import open_checkpoint
 from birthmark.errors import UnknownName
 from birthmark.hypothesis import Draw, Hypothesis
+from birthmark.recipes.sharding import Sharding
 from birthmark.reports.reading import Reading
 from birthmark.scan import Scan, ScanOptions, scan
 from birthmark.search.options import Options
@@ -199,6 +200,40 @@ class TestCases:
             assert each.bit_exact.holdout["equal"] == each.bit_exact.holdout["of"] > 0
         offsets = [each.offset for each in reading.findings]
         assert len(set(offsets)) == len(offsets) > 3
+
+
+class TestMade:
+    """Checkpoints made for one question each."""
+
+    def save(self, folder: Path, values: np.ndarray[Any, np.dtype[Any]]) -> Path:
+        """One embedding in a file of its own."""
+        save_file({"embed.weight": np.ascontiguousarray(values, np.float32)}, folder / "model.safetensors")
+        return folder
+
+    def test_two_seeds_in_one_tensor_are_a_mixture(self, tmp_path: Path) -> None:
+        """Where the next seed predicts what the first leaves, both births are reported."""
+        drawn = Hypothesis(Draw("normal", (0.0, 0.02), (4096, 96)), 221_184)
+        halves = [drawn.tensor(seed).reshape(4096, 96) for seed in (42, 43)]
+        merged = np.concatenate([halves[0][:2048], halves[1][2048:]])
+        reading = read(self.save(tmp_path, merged)).reading
+
+        assert reading.verdict == "mixture"
+        assert {each.seed for each in reading.findings} == {42, 43}
+
+    def test_untouched_table_in_shards(self, tmp_path: Path) -> None:
+        """A wholly untouched vocabulary may have been drawn by several processes."""
+        draw = Draw("normal", (0.0, 0.02), (4096, 96))
+        drawn = Hypothesis(draw, 270_336, sharding=Sharding(4, "megatron"))
+        reading = read(self.save(tmp_path, drawn.tensor(777).reshape(4096, 96))).reading
+
+        assert [each.seed for each in reading.findings] == [777, 778, 779, 780]
+
+    def test_decay_shows_what_was_drawn(self, cases: Path) -> None:
+        """The call in a reading is the one before decay."""
+        (found,) = read(cases / "decay-152").reading.findings
+
+        assert found.sampler.parameters == pytest.approx([0.0, 0.02])
+        assert found.scale == pytest.approx(0.02 * 0.7961, rel=1e-3)
 
 
 class TestExample:

@@ -196,6 +196,8 @@ def save(path: str | Path, asked: Prediction) -> None:
     target = Path(path)
     if target.is_dir() or not target.parent.is_dir():
         raise OutputError(f"cannot write {target}: expected a file name in an existing folder.")
+    if target.exists() and not target.is_file():
+        raise OutputError(f"cannot write {target}: it is no ordinary file.")
     values = asked.values()
     arrays: dict[str, Any] = {"values": values}
     if asked.hypothesis.draw.dtype == "float16":

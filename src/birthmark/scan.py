@@ -20,6 +20,7 @@ from birthmark.devices.catalogue import table_threads
 from birthmark.errors import NothingToSearch, UnknownName
 from birthmark.evidence.case import Case
 from birthmark.evidence.judge import Judged, Judgements, distinct, judge
+from birthmark.evidence.mixture import unexplained_part
 from birthmark.evidence.seed_free import SeedFree, seed_free
 from birthmark.evidence.solved import SolvedReading, solve_survivors
 from birthmark.reports.account import account
@@ -42,6 +43,8 @@ from birthmark.survivors.traced import split_traced, traceable
 MOST_TARGETS, MOST_OTHERS = 8, 64
 #: Tensors whose layout is read without a seed; tensors that are tried as a CPU draw, for up to half a minute.
 MOST_SEEDLESS, MOST_SOLVED = 2, 1
+#: Share of the survivors that must be left unpredicted before a second seed is looked for in them.
+LEAST_REST = 0.25
 #: Outcomes that end a search: the survivors are predicted.
 PREDICTED = frozenset({"match", "seed-only"})
 
@@ -177,8 +180,44 @@ def _search(state: _State, targets: Sequence[Survivors], options: ScanOptions) -
                 break
             _attempt(state, target, _narrowed(state, target, wanted), _ledger(options, number), refusals)
     if state.predicted is not None and not state.stopped:
+        _rest(state, state.predicted, targets, options.search)
         _others(state, state.predicted, targets, options.search)
     return refusals
+
+
+def _rest(state: _State, found: Judged, targets: Sequence[Survivors], wanted: Options) -> None:
+    """Where a good part of the survivors is not predicted, look for a second birth with another seed."""
+    known = found.judgement
+    left = unexplained_part(known, *state.split(_named(targets, known.case.tensor)))
+    explained = sum(each.judgement.survivors.size for each in state.findings)
+    if left is None or known.unexplained.size < LEAST_REST * (known.unexplained.size + explained):
+        return
+    selection, holdout = left
+    try:
+        outcome = search(selection, replace(wanted, seeds=(0, 0), dictionary=True), progress=state.progress)
+    except NothingToSearch:
+        return
+    state.stopped = outcome.stopped
+    state.searches.append((known.case.tensor, outcome.searched))
+    others = [each for each in outcome.candidates if each.seed != known.case.seed]
+    before = list(state.judgements)
+    _judge(
+        state,
+        _named(targets, known.case.tensor),
+        selection,
+        holdout,
+        replace(outcome, candidates=tuple(others)),
+    )
+    if not any(
+        one.judgement.outcome in PREDICTED
+        for group in state.judgements[len(before) :]
+        for one in group.judged
+    ):
+        state.judgements = before  # values that training touched still resemble the first birth
+
+
+def _named(targets: Sequence[Survivors], name: str) -> Survivors:
+    return next(target for target in targets if target.tensor == name)
 
 
 def _on_cpu(state: _State, targets: Sequence[Survivors]) -> None:
@@ -305,6 +344,7 @@ def _ledger(options: ScanOptions, number: int) -> Ledger | None:
 
 def _read(state: _State, command: str, read: list[str]) -> Scan:
     """Everything that was found, as a reading."""
+    predicted = {each.judgement.case.tensor for each in state.findings if each.judgement.outcome in PREDICTED}
     declared = None
     if state.findings and state.declared.seed is not None and state.declared.source is not None:
         agrees = any(each.judgement.case.seed == state.declared.seed for each in state.findings)
@@ -316,7 +356,7 @@ def _read(state: _State, command: str, read: list[str]) -> Scan:
         command=command,
         tensors_read=read,
         declared=declared,
-        layouts=state.layouts,
+        layouts=[(each, found) for each, found in state.layouts if each.tensor not in predicted],
         solved=state.solved,
         notes=state.notes,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -81,6 +82,28 @@ class TestBadInput:
     def test_usage(self, tmp_path: Path, options: tuple[str, ...], word: str) -> None:
         """Options that cannot be."""
         assert_fails(birthmark("scan", EXAMPLE, *options, cache=tmp_path), 2, word)
+
+    def test_two_outputs_in_one_file(self, tmp_path: Path) -> None:
+        """One output would overwrite the other."""
+        both = tmp_path / "both"
+
+        assert_fails(birthmark("scan", EXAMPLE, "-o", both, "--pack", both, cache=tmp_path), 2, "same file")
+
+    def test_a_device_node_is_no_output(self, tmp_path: Path) -> None:
+        """A node stays a node."""
+        os.mkfifo(tmp_path / "pipe")
+        given = ("--seed", "1", "--device", "A100", "--shape", "8,8", "-o", tmp_path / "pipe")
+
+        assert_fails(birthmark("predict", *given, cache=tmp_path), 1, "no ordinary file")
+        assert (tmp_path / "pipe").is_fifo()
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [("scan",), ("scan", "--bogus", "x"), ("frob",), ("scan", ""), ("predict", "--seed", "4")],
+    )
+    def test_calls_that_make_no_sense(self, tmp_path: Path, arguments: tuple[str, ...]) -> None:
+        """Unknown commands and options, and missing ones, are one line as well."""
+        assert_fails(birthmark(*arguments, cache=tmp_path), 2)
 
     def test_resume_without_a_ledger(self, tmp_path: Path) -> None:
         """There is nothing to go on with."""

@@ -46,6 +46,15 @@ def test_the_last_bit_of_the_upper_half_turn_tells_the_generation() -> None:
     assert "Pascal or older" in pascal.statement
 
 
+def test_turned_signs_do_not_name_another_generation() -> None:
+    """The negative of a later GPU's draw is fine where Pascal's is fine too; that alone names nobody."""
+    sines, cosines = pairs("nvidia-volta+")
+    found = compare_pairs(-sines, -cosines, STD)
+    assert found is not None
+    assert found.arithmetic is None
+    assert "stays open" in found.statement
+
+
 def test_a_wrong_scale_gives_few_pairs_and_names_nobody() -> None:
     """A scale that is two units in the last place off leaves the arithmetic open."""
     wrong = float(np.uint32(np.float32(STD).view(np.uint32) + 2).view(np.float32))

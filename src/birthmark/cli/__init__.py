@@ -10,13 +10,15 @@ from birthmark.errors import BirthmarkError
 
 def main() -> None:
     """Run the command line; every failure ends in one line on stderr and a documented exit code."""
+    import typer
+
     from birthmark.cli.app import app
 
     try:
-        app()
+        code = app(standalone_mode=False)
     except BirthmarkError as error:
         _fail(str(error), error.exit_code)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, typer.Abort):
         _fail("stopped.", 4)
     except BrokenPipeError:
         # Whoever read our output went away (`birthmark devices | head`); Python need not complain.
@@ -28,7 +30,15 @@ def main() -> None:
         named = f"{error.filename}: " if error.filename else ""
         _fail(f"{named}{error.strerror or error}.", 1)
     except Exception as error:  # noqa: BLE001 - the promise is one line, whatever happens
+        if type(error).__name__ == "NoArgsIsHelpError":
+            print(error.format_message())  # type: ignore[attr-defined]  # noqa: T201
+            sys.exit(2)
+        wrong_usage = getattr(error, "format_message", None)  # how typer says that options make no sense
+        if wrong_usage is not None:
+            _fail(f"{wrong_usage().rstrip('.')}. See birthmark --help.", 2)
         _fail(f"internal error: {type(error).__name__}: {error}. Set BIRTHMARK_DEBUG=1 to see where.", 1)
+    else:
+        sys.exit(code if isinstance(code, int) else 0)
 
 
 def _fail(message: str, exit_code: int) -> None:

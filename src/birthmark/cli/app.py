@@ -115,12 +115,17 @@ def inspect(model: Model, json: Json = False) -> None:
 @app.command()
 def predict(
     seed: Annotated[int, typer.Option(help="The seed, as torch.manual_seed takes it.")],
-    device: Annotated[str, typer.Option(help='The GPU, e.g. "H100 SXM"; see `birthmark devices`.')],
     shape: Annotated[str, typer.Option(help="The tensor's shape, e.g. 128256,4096.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The .npz file to write.")],
+    device: Annotated[
+        str | None, typer.Option(help='The GPU, e.g. "H100 SXM"; see `birthmark devices`.')
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option(help="G, for a GPU that is not in the table, instead of --device.")
+    ] = None,
     dtype: Annotated[str, typer.Option(help="The dtype at draw time.")] = "float32",
     mean: Annotated[float, typer.Option(help="Mean of the normal draw.")] = 0.0,
-    std: Annotated[float | None, typer.Option(help="Standard deviation of a normal draw.")] = None,
+    std: Annotated[float | None, typer.Option(help="Standard deviation of a normal draw (1).")] = None,
     low: Annotated[float | None, typer.Option(help="Lower bound of a uniform draw.")] = None,
     high: Annotated[float | None, typer.Option(help="Upper bound of a uniform draw.")] = None,
     rows: Annotated[str | None, typer.Option(metavar="START:STOP", help="Only these rows.")] = None,
@@ -132,6 +137,7 @@ def predict(
     run(
         seed=seed,
         device=device,
+        threads=threads,
         shape=shape,
         output=output,
         dtype=dtype,

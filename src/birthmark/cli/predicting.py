@@ -13,7 +13,8 @@ from birthmark.errors import UsageError
 def run(
     *,
     seed: int,
-    device: str,
+    device: str | None,
+    threads: int | None,
     shape: str,
     output: Path,
     dtype: str,
@@ -27,6 +28,8 @@ def run(
     """Predict, write the file, and say in two lines what was written."""
     from birthmark.prediction import prediction, save
 
+    if (device is None) == (threads is None):
+        raise UsageError("name a GPU with --device, or its number of threads with --threads.")
     if (low is None) != (high is None):
         raise UsageError("a uniform draw needs both --low and --high.")
     if low is not None and high is not None:
@@ -41,6 +44,7 @@ def run(
         seed,
         extents,
         device=device,
+        threads=threads,
         dtype=dtype,
         distribution=distribution,  # type: ignore[arg-type]  # one of the two literals above
         parameters=parameters,
@@ -50,7 +54,8 @@ def run(
     save(output, drawn)
     facts = drawn.metadata()
     typer.echo(
-        f"{output}: {facts['distribution']} {parameters}, seed {seed}, {device} (G = {facts['threads']:,})"
+        f"{output}: {facts['distribution']} {parameters}, seed {seed}, {device or 'GPU'} "
+        f"(G = {facts['threads']:,})"
     )
     exact = "bit for bit what stock PyTorch draws there" if drawn.exact else "not proved to the last bit"
     typer.echo(f"values {'x'.join(map(str, extents))}{f', rows {rows}' if rows else ''}, {dtype}; {exact}")

@@ -46,9 +46,13 @@ def run(request: Request) -> None:
     from birthmark.reports.output import write_whole
     from birthmark.scan import ScanOptions, scan
 
+    if not request.model.strip():
+        raise UsageError("MODEL is empty: name a file or a folder.")
     for path in (request.output, request.pack):
         if path is not None:
             check_writable(path)  # before minutes of searching, not after
+    if request.output and request.pack and request.output.resolve() == request.pack.resolve():
+        raise UsageError("--output and --pack name the same file; give each its own.")
     options = search_options(request)
     own = request.ledger is None
     path = default_ledger(request) if request.ledger is None else request.ledger
@@ -121,7 +125,13 @@ def default_ledger(request: Request) -> Path:
     """Where a scan keeps its progress unless told otherwise: a file for each model and plan, in the cache."""
     base = os.environ.get("XDG_CACHE_HOME")
     folder = (Path(base) if base else Path.home() / ".cache") / "birthmark"
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(
+            f"cannot keep the search's progress in {folder}: {error.strerror}.",
+            advice="Name a file for it with --ledger.",
+        ) from error
     plan = (
         str(Path(request.model).resolve()),
         request.tensors,
@@ -142,6 +152,8 @@ def check_writable(path: Path) -> None:
     """
     if path.is_dir():
         raise OutputError(f"cannot write {path}: it is a folder.", advice="Name a file in it.")
+    if path.exists() and not path.is_file():
+        raise OutputError(f"cannot write {path}: it is no ordinary file.", advice="Name another one.")
     if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
         raise OutputError(
             f"cannot write {path}: {path.parent} is not a folder that can be written to.",

@@ -95,8 +95,27 @@ def compare_pairs(
     of_nvidia, of_amd = int(np.count_nonzero(nvidia)), int(np.count_nonzero(amd))
     above, odd = int(np.count_nonzero(upper)), int(np.count_nonzero(nvidia[upper] == _ODD))
     arithmetic, statement = _conclusion(pairs, of_nvidia, of_amd, above, odd)
+    if arithmetic == "nvidia-pascal-" and not _odd_on_both_sides(one, other, multiples, std):
+        arithmetic, statement = (
+            None,
+            (
+                "The arithmetic is NVIDIA's, of a generation that stays open: steps are fine in one half "
+                "turn only, as those of Volta and newer GPUs are, but in the wrong one, as if all signs had "
+                "been turned."
+            ),
+        )
     both = int(np.count_nonzero((nvidia > 0) & (amd > 0)))
     return PairArithmetic(pairs, of_nvidia, of_amd, both, above, odd, arithmetic, statement)
+
+
+def _odd_on_both_sides(
+    sines: NDArray[np.float32], cosines: NDArray[np.float32], multiples: NDArray[np.float32], std: np.float32
+) -> bool:
+    """Whether the lower half turn needs odd steps too: Pascal's does, negated values of Volta do not."""
+    mirrored = np.zeros(sines.size, np.uint8)
+    _invert_nvidia(-sines, -cosines, multiples, std, mirrored)
+    lower = (sines > 0.0) & (mirrored > 0)
+    return int(np.count_nonzero(mirrored[lower] == _ODD)) >= ODD * max(1, int(np.count_nonzero(lower)))
 
 
 def exact_scale(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Literal
 
 from birthmark.evidence.score import Score
@@ -97,12 +98,14 @@ def overall(claims: Sequence[Claim]) -> Verdict:
     """The verdict of a reading from its findings; "none" where there are none.
 
     Two matches in one tensor with different origins are a mixture: rows of two initialisations side by side.
+    Where one of the two leaves its layout open, only different seeds make them one.
     """
-    matches = [claim for claim in claims if claim.outcome == "match"]
-    for claim in matches:
-        for other in matches:
-            if claim.tensor == other.tensor and claim.origin != other.origin:
-                return "mixture"
+    predicted = [claim for claim in claims if claim.outcome in ("match", "seed-only")]
+    for claim, other in combinations(predicted, 2):
+        both_match = claim.outcome == other.outcome == "match"
+        same = claim.origin == other.origin if both_match else claim.origin[:2] == other.origin[:2]
+        if claim.tensor == other.tensor and not same:
+            return "mixture"
     order: tuple[Verdict, ...] = ("match", "seed-only", "layout-only", "weak-trace")
     outcomes = {claim.outcome for claim in claims}
     return next((verdict for verdict in order if verdict in outcomes), "none")

@@ -18,7 +18,12 @@ def render(report: VerificationReport, console: Console) -> None:
     """Print a verification that succeeded."""
     title, subtitle = headline(report.reading)
     console.print()
-    console.print(Text("VERIFIED  what this pack says follows from its rows.", style="bold"))
+    console.print(
+        Text(
+            "VERIFIED  the findings follow from the rows in this pack; the rest is listed as stated.",
+            style="bold",
+        )
+    )
     console.print()
     console.print(Padding(Text(f"{title}  {subtitle}"), (0, 0, 0, 2)))
     console.print(Padding(Text(wording.safe(report.reading.checkpoint.source), style="dim"), (0, 0, 1, 2)))

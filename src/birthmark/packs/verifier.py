@@ -117,12 +117,11 @@ def verify_bytes(data: bytes, checkpoint: Checkpoint | None = None) -> Verificat
     checks.append(Check("verdict", "recomputed", f"{reading.verdict!r} follows from the findings."))
     checks.append(
         Check(
-            "checkpoint, search, notes",
+            "source, search, notes",
             "stated",
-            "the files and their digests, the seeds and layouts searched, the trials, and the survivors "
-            "outside "
-            "the pack: compare the digests with the published checkpoint, and run the reading's command "
-            "again.",
+            "where the checkpoint came from, its files and their digests, the command, the seeds and layouts "
+            "searched, the trials, the notes, and the survivors outside the pack. None of that follows from "
+            "the rows: compare with the published checkpoint (--against), and run the command again.",
         )
     )
     return VerificationReport(reading, manifest.version, tuple(checks))
@@ -252,7 +251,7 @@ def _checks(number: int, judgement: Judgement, stated: Finding) -> list[Check]:
         Check(
             f"{name}, survivors",
             "recomputed",
-            f"{inside:,} of the {stated.survivors.count:,} stated survivors lie in the pack and are "
-            "predicted.",
+            f"{inside:,} of the {stated.survivors.count:,} stated survivors lie in the pack, and all of "
+            "these are predicted; any others are only stated.",
         ),
     ]

@@ -67,7 +67,7 @@ def finding(judged: Judged, declared: DeclaredModel | None = None) -> Finding:
         solve=None,
         sampler=SamplerModel(
             distribution=draw.distribution,
-            parameters=list(draw.parameters),
+            parameters=_as_drawn(draw.parameters, fit.factor if exact else None),
             dtype=draw.dtype,
             version=draw.version if draw.distribution != "normal" else None,
             dtypes_not_excluded=list(fit.same_dtypes) if exact else [],
@@ -188,3 +188,10 @@ def _controls(judgement: Judgement) -> ControlsModel:
             histogram=list(decoys.counts),
         ),
     )
+
+
+def _as_drawn(parameters: tuple[float, ...], factor: float | None) -> list[float]:
+    """The call's parameters before decay shrank the values by a common factor."""
+    if factor is None or factor in (0.0, 1.0):
+        return list(parameters)
+    return [float(f"{value / factor:.9g}") for value in parameters]

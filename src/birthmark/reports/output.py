@@ -18,6 +18,8 @@ def write_whole(path: str | Path, data: bytes) -> None:
     target = Path(path)
     if target.is_dir():
         raise OutputError(f"cannot write {target}: it is a folder.", advice="Name a file in it.")
+    if target.exists() and not target.is_file():
+        raise OutputError(f"cannot write {target}: it is no ordinary file.", advice="Name another one.")
     try:
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
     except OSError as error:

@@ -72,8 +72,10 @@ def histogram(counts: Sequence[int], blocks: str = BLOCKS) -> str:
 def draw_call(finding: Finding) -> str:
     """The draw as somebody would have written it."""
     sampler = finding.sampler
-    inside = ", ".join(f"{value:.8g}" for value in sampler.parameters)
     name = "trunc_normal" if sampler.distribution == "truncated-normal" else sampler.distribution
+    if finding.outcome == "weak-trace":  # what changed the values since has hidden the parameters
+        return f"a {name}_ call"
+    inside = ", ".join(f"{value:.8g}" for value in sampler.parameters)
     return f"{name}_({inside})"
 
 

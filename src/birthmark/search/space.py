@@ -23,6 +23,8 @@ from birthmark.survivors.split import Selection
 WAYS = (1, 2, 4, 8, 16)
 #: Elements by which predictions are compared: two that differ anywhere differ at the farthest elements.
 _SAMPLES = 64
+#: Rows from which a wholly untouched matrix can be a vocabulary's.
+LEAST_VOCABULARY = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +51,13 @@ def effective_dtype(selection: Selection) -> str:
 
 
 def shardings(selection: Selection, ways: Iterable[int] = WAYS) -> tuple[Sharding, ...]:
-    """The shardings that the tensor allows: only untouched rows of a matrix can be a vocabulary's."""
+    """The shardings that the tensor allows: only the rows of a matrix can be a vocabulary's."""
     found = []
     for count in sorted(set(ways)):
         sharding = Sharding(count, "single" if count == 1 else "megatron")
-        vocabulary = selection.axis == "row" and len(selection.shape) == 2
+        vocabulary = len(selection.shape) == 2 and (
+            selection.axis == "row" or (selection.axis == "tensor" and selection.shape[0] >= LEAST_VOCABULARY)
+        )
         if count == 1 or (vocabulary and sharding.fits(selection.shape)):
             found.append(sharding)
     return tuple(found)

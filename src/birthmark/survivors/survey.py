@@ -37,7 +37,7 @@ def survey(checkpoint: Checkpoint, *, seed: int = 0) -> list[TensorSurvey]:
     infos = list(checkpoint.tensors.values())
     random = np.random.default_rng(seed)
     # Small matrices on many threads spend their time waiting for each other, tenfold on a busy machine.
-    with threadpool_limits(1, user_api="blas"):
+    with threadpool_limits(1, user_api="blas"), np.errstate(all="ignore"):
         looks = [look_at(checkpoint, info, infos, random) for info in infos]
     wholes = {
         look.info.name: look.whole.probability for look in looks if look.whole and _is_strong(look.info)
