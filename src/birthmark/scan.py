@@ -58,12 +58,14 @@ class ScanOptions:
         tensors: names of the tensors to search, each in full; empty for birthmark's own choice.
         ledger: where the full search keeps its progress; None for nowhere.
         resume: whether to go on from there.
+        cpu: whether survivors are also tried as a draw of the CPU generator, where no usual GPU seed fits.
     """
 
     search: Options = field(default_factory=Options)
     tensors: tuple[str, ...] = ()
     ledger: Path | None = None
     resume: bool = False
+    cpu: bool = True
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -170,7 +172,7 @@ def _search(state: _State, targets: Sequence[Survivors], options: ScanOptions) -
                 break
         wanted = replace(wanted, dictionary=False)
     if not state.settled and not state.stopped:
-        if options.search.dictionary and options.search.layouts is None:
+        if options.cpu and options.search.dictionary and options.search.layouts is None:
             _on_cpu(state, targets)
         if not state.settled:
             _without_seed(state, targets)

@@ -76,6 +76,9 @@ def scan(
         Path | None, typer.Option(help="Keep the search's progress here (default: in the user's cache).")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue from the ledger.")] = False,
+    cpu: Annotated[
+        bool, typer.Option("--cpu/--no-cpu", help="Also try survivors as a draw of the CPU generator.")
+    ] = True,
     workers: Annotated[
         int | None, typer.Option(min=1, help="Threads that search (default: one per core).")
     ] = None,
@@ -98,6 +101,7 @@ def scan(
             exhaustive=exhaustive,
             ledger=ledger,
             resume=resume,
+            cpu=cpu,
             workers=workers,
             quiet=quiet,
         )

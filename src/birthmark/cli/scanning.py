@@ -34,6 +34,7 @@ class Request:
     exhaustive: bool
     ledger: Path | None
     resume: bool
+    cpu: bool
     workers: int | None
     quiet: bool
 
@@ -63,7 +64,7 @@ def run(request: Request) -> None:
     with open_checkpoint(request.model) as checkpoint, Terminal(quiet=request.quiet) as progress:
         result = scan(
             checkpoint,
-            ScanOptions(options, request.tensors, path, request.resume),
+            ScanOptions(options, request.tensors, path, request.resume, request.cpu),
             command=shlex.join(["birthmark", *sys.argv[1:]]),
             progress=progress,
         )
