@@ -267,10 +267,11 @@ def _trace(state: _State, options: ScanOptions) -> list[str]:
         _judge(state, target, selection, holdout, outcome)
         if state.findings or state.stopped:
             break
-    if state.searches and not state.findings:
+    if state.searches and not state.findings and not state.stopped:
+        tried = ", ".join(name for name, _ in state.searches)
         state.notes.append(
-            f"Trained values of {', '.join(_names(traced))} were tried for a weak trace of the seeds that "
-            "people use; there is none of a correlation of 0.08 or more."
+            f"Trained values of {tried} were tried for a weak trace of the seeds that people use; none stands "
+            "out. A trace of another seed, of a later draw, or of a correlation below 0.08 would not show."
         )
     return _names(traced)
 
