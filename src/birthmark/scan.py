@@ -270,8 +270,9 @@ def _trace(state: _State, options: ScanOptions) -> list[str]:
     if state.searches and not state.findings and not state.stopped:
         tried = ", ".join(name for name, _ in state.searches)
         state.notes.append(
-            f"Trained values of {tried} were tried for a weak trace of the seeds that people use; none stands "
-            "out. A trace of another seed, of a later draw, or of a correlation below 0.08 would not show."
+            f"Trained values of {tried} were tried for a weak trace of the seeds that people use; none "
+            "stands out. A trace of another seed, of a later draw, or of a correlation below 0.08 would not "
+            "show."
         )
     return _names(traced)
 
