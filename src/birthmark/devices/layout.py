@@ -11,16 +11,20 @@ w div U. Nothing else about a device matters, and below one wave (n <= G) not ev
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from birthmark.devices.catalogue import BLOCK
-from birthmark.errors import UsageError
+from birthmark.errors import UnknownName, UsageError
 from birthmark.numerics.dtypes import itemsize
 
 #: The largest byte offset, and the largest element count, that a kernel with 32-bit indices can address.
 INDEX_LIMIT = 2**31 - 1
+
+#: How the offset advances: PyTorch from 2.5 on, and 1.7 to 2.4; they differ in double precision only.
+OFFSET_RULES: Final = ("2.5+", "2.4-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +107,47 @@ def unroll_of(dtype: str) -> int:
     return 2 if dtype == "float64" else 4
 
 
-def pieces(n: int, dtype: str, layout: Layout, *, limit: int = INDEX_LIMIT) -> tuple[tuple[Piece, ...], int]:
+def offset_unroll(unroll: int, rule: str = "2.5+") -> int:
+    """The values a call that the offset's advance reckons with.
+
+    Args:
+        unroll: the values that a call really makes.
+        rule: "2.5+", or "2.4-" for PyTorch 1.7 to 2.4: it reckoned with four everywhere, so that a draw
+            of two values a call moved the offset by half of what it used, and the next draw met its words
+            again.
+
+    Raises:
+        UnknownName: no such rule.
+    """
+    if rule not in OFFSET_RULES:
+        raise UnknownName("offset rule", rule, OFFSET_RULES)
+    return 4 if rule == "2.4-" else unroll
+
+
+def pieces(
+    n: int, dtype: str, layout: Layout, *, rule: str = "2.5+", limit: int = INDEX_LIMIT
+) -> tuple[tuple[Piece, ...], int]:
+    """The launches that one call over a contiguous tensor of floats becomes; see `launches`.
+
+    Args:
+        n: elements of the tensor.
+        dtype: the dtype at draw time; its width decides where a tensor is split.
+        layout: the device's layout; each piece is a fresh launch on it.
+        rule: how the offset advances; see `offset_unroll`.
+        limit: the largest index that fits; the real one unless a test says otherwise.
+
+    Returns:
+        The pieces in ascending order, and the offset after the call relative to the one before it.
+
+    Raises:
+        UnknownName: `dtype` is not a floating dtype that birthmark knows, or no such rule.
+    """
+    return launches(n, itemsize(dtype), layout, unroll=unroll_of(dtype), rule=rule, limit=limit)
+
+
+def launches(
+    n: int, width: int, layout: Layout, *, unroll: int, rule: str = "2.5+", limit: int = INDEX_LIMIT
+) -> tuple[tuple[Piece, ...], int]:
     """The launches that one call over a contiguous tensor becomes, and how far it moves the offset.
 
     A tensor whose elements or bytes 32-bit indices cannot reach is halved until every part fits. Before
@@ -111,26 +155,25 @@ def pieces(n: int, dtype: str, layout: Layout, *, limit: int = INDEX_LIMIT) -> t
 
     Args:
         n: elements of the tensor.
-        dtype: the dtype at draw time; its width decides where a tensor is split.
+        width: bytes of an element as stored.
         layout: the device's layout; each piece is a fresh launch on it.
+        unroll: values that one call of a thread makes.
+        rule: how the offset advances; see `offset_unroll`.
         limit: the largest index that fits; the real one unless a test says otherwise.
 
     Returns:
         The pieces in ascending order, and the offset after the call relative to the one before it.
-
-    Raises:
-        UnknownName: `dtype` is not a floating dtype that birthmark knows.
     """
-    width, unroll = itemsize(dtype), unroll_of(dtype)
+    reckoned = offset_unroll(unroll, rule)
     if n < 1:
         return (), 0
     sizes = _halves(n, width, limit)
-    offset = layout.advance(n, unroll) if len(sizes) > 1 else 0
+    offset = layout.advance(n, reckoned) if len(sizes) > 1 else 0
     start = 0
     found = []
     for size in sizes:
         found.append(Piece(start, size, offset))
-        offset += layout.advance(size, unroll)
+        offset += layout.advance(size, reckoned)
         start += size
     return tuple(found), offset
 

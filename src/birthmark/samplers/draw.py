@@ -14,8 +14,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from birthmark.devices.layout import unroll_of
 from birthmark.errors import UnknownName, UsageError
-from birthmark.numerics.dtypes import FORMATS, round_to
+from birthmark.numerics.dtypes import FORMATS, itemsize, round_to
 from birthmark.samplers.fill import finish
 from birthmark.samplers.normal import LARGEST, LARGEST_64
 from birthmark.samplers.storing import DISTRIBUTIONS, TRUNCATED, source_of, standard, versions
@@ -98,6 +99,16 @@ class Draw:
     def source(self) -> Literal["normal", "uniform"]:
         """What the draw is made from: standard normals, or uniforms in (0, 1]."""
         return source_of(self.distribution, self.version)
+
+    @property
+    def unroll(self) -> int:
+        """Values that one call of a thread makes: 2 in double precision, else 4."""
+        return unroll_of(self.dtype)
+
+    @property
+    def width(self) -> int:
+        """Bytes of a stored element."""
+        return itemsize(self.dtype)
 
     @property
     def redraws(self) -> bool:
