@@ -6,22 +6,28 @@ wrap. The named seeds were read in the public repositories that their texts name
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from birthmark.recipes.megatron import EXPERT, EXPERT_PARALLEL_STEP, MODEL_PARALLEL, PIPELINE_STEP
+from birthmark.recipes.megatron import MODEL_PARALLEL
+from birthmark.recipes.seed_rules import (
+    FLEET_OLD,
+    MEGATRON_EXPERT,
+    MEGATRON_MODEL,
+    PADDLENLP_GLOBAL,
+    PADDLENLP_LOCAL,
+    RULES,
+    SeedRule,
+)
 from birthmark.recipes.sharding import SEED_SPACE
 
 #: Every seed up to here is in the dictionary, and so all that rules make of bases up to about 100,000.
 FLAT_END = 200_000
-#: Tensor-parallel ranks and pipeline stages that derived seeds cover.
+#: Tensor-parallel ranks that dates as base seeds are tried with.
 RANKS = range(16)
-STAGES = range(32)
-#: What PaddleNLP's trainer adds to a base seed for its local and global streams.
-PADDLE_LOCAL, PADDLE_GLOBAL = 59_999, 100_003
 FIRST_DAY, LAST_DAY = np.datetime64("1970-01-01"), np.datetime64("2030-12-31")
 
 #: Seeds that public code or launch files name, and where.
@@ -94,22 +100,11 @@ def _dates() -> Iterator[tuple[str, NDArray[np.int64]]]:
     yield "YYYYMM", year * 100 + month
 
 
-def _steps() -> Iterator[int]:
-    """What public rules add to a base seed, on every rank and stage that is plausible."""
-    for rank in RANKS:
-        for stage in STAGES:
-            yield PIPELINE_STEP * stage + MODEL_PARALLEL + rank
-            yield PADDLE_LOCAL + 10 * rank + 1000 * stage
-        yield PADDLE_GLOBAL + rank
-    for rank in range(256):
-        yield EXPERT + EXPERT_PARALLEL_STEP * rank
-        yield rank
-
-
-def _fleet(base: int) -> Iterator[int]:
-    """What older Paddle fleet releases made of a base seed, rank by rank."""
-    for rank in RANKS:
-        yield base * 1024 + 100 * rank
+def _derived(rule: SeedRule) -> NDArray[np.uint64]:
+    """What a rule makes of the named seeds, but for bases whose every seed the flat run holds anyway."""
+    largest = int(rule.additions.max())
+    beyond = [base for base in NAMED if base * rule.factor + largest > FLAT_END]
+    return rule.seeds(beyond)
 
 
 def _wrapped(numbers: Iterable[int]) -> NDArray[np.uint64]:
@@ -128,14 +123,11 @@ def dictionary() -> NDArray[np.uint64]:
     """All seeds that are tried first: uint64, ascending, each once; read-only."""
     dates = _distinct(np.concatenate([numbers for _, numbers in _dates()]).astype(np.uint64))
     ranks = np.arange(len(RANKS), dtype=np.uint64) + np.uint64(MODEL_PARALLEL)
-    bases = _wrapped(NAMED)
     seeds = _distinct(
         np.concatenate(
             [
                 np.arange(FLAT_END + 1, dtype=np.uint64),
-                bases,
-                np.add.outer(bases, _wrapped(_steps())).ravel(),
-                _wrapped(seed for base in NAMED for seed in _fleet(base)),
+                *(_derived(rule) for rule in RULES),
                 _wrapped(HABITS),
                 dates,
                 np.add.outer(dates, ranks).ravel(),
@@ -154,21 +146,18 @@ def name_of(seed: int) -> str | None:
 @cache
 def _readings() -> dict[int, str]:
     """What the rules make of each named seed on the first rank; of several readings the first counts."""
-    rules: tuple[tuple[str, Callable[[int], int]], ...] = (
-        (
-            f"{{}} + {MODEL_PARALLEL}: Megatron's first model-parallel stream",
-            lambda base: base + MODEL_PARALLEL,
-        ),
-        (f"{{}} + {EXPERT}: Megatron's first expert stream", lambda base: base + EXPERT),
-        ("{} x 1024: first process under older Paddle fleet", lambda base: base * 1024),
-        (f"{{}} + {PADDLE_LOCAL}: PaddleNLP's first local stream", lambda base: base + PADDLE_LOCAL),
-        (f"{{}} + {PADDLE_GLOBAL}: PaddleNLP's first global stream", lambda base: base + PADDLE_GLOBAL),
+    rules = (
+        (f"{{}} + {MODEL_PARALLEL}: Megatron's first model-parallel stream", MEGATRON_MODEL),
+        (f"{{}} + {MEGATRON_EXPERT.constant}: Megatron's first expert stream", MEGATRON_EXPERT),
+        (f"{{}} x {FLEET_OLD.factor}: first process under older Paddle fleet", FLEET_OLD),
+        (f"{{}} + {PADDLENLP_LOCAL.constant}: PaddleNLP's first local stream", PADDLENLP_LOCAL),
+        (f"{{}} + {PADDLENLP_GLOBAL.constant}: PaddleNLP's first global stream", PADDLENLP_GLOBAL),
     )
     found: dict[int, str] = {}
     for text, rule in rules:
         for base, where in NAMED.items():
             if base > 0:
-                found.setdefault(rule(base) % SEED_SPACE, f"{text.format(base)}; {base} is the {where}")
+                found.setdefault(rule.seed(base), f"{text.format(base)}; {base} is the {where}")
     return found
 
 
