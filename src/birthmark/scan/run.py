@@ -1,0 +1,109 @@
+"""The order of a scan.
+
+The tensors with survivors are tried in the order of their promise: all of them with the seeds that people
+use, which takes a second each, then the most promising one with every seed. In between, survivors are tried
+as a draw of the CPU generator, which is solved for, and float32 survivors are asked for their layout without
+a seed, which spares the search all others. Once a seed is known, the other tensors are tried with it at later
+offsets of the generator. Where nothing survived, trained values are tried for a weak trace of the seeds that
+people use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from birthmark.checkpoints.declarations import declarations
+from birthmark.checkpoints.interface import Checkpoint
+from birthmark.errors import UnknownName
+from birthmark.evidence.judge import distinct
+from birthmark.reports.account import account
+from birthmark.reports.assemble import assemble, not_searched
+from birthmark.reports.reading import DeclaredModel
+from birthmark.reports.surveyed import special_notes, why_not
+from birthmark.scan.cpu import as_a_cpu_draw
+from birthmark.scan.options import ScanOptions
+from birthmark.scan.searching import for_a_trace, from_the_known_seed, in_full, with_usual_seeds, without_seed
+from birthmark.scan.state import PREDICTED, Scan, State
+from birthmark.search.progress import Progress
+from birthmark.survivors.survey import best_targets, survey
+from birthmark.survivors.survivor import Survivors
+
+
+def scan(
+    checkpoint: Checkpoint, options: ScanOptions, *, command: str, progress: Progress | None = None
+) -> Scan:
+    """Read a checkpoint's birthmark.
+
+    Args:
+        checkpoint: open; it stays open.
+        options: how far to go.
+        command: how the reading can be made again, for the reading itself.
+        progress: whom to tell.
+
+    Raises:
+        UnknownName: a tensor of the options is not in the checkpoint.
+        SelfTestFailed: this machine does not compute the known answers.
+        LedgerError: the ledger is damaged, or belongs to another search.
+    """
+    _check_names(checkpoint, options.tensors)
+    surveys = survey(checkpoint)
+    if options.tensors:
+        surveys = [each for each in surveys if each.tensor in options.tensors]
+    targets = best_targets(surveys)
+    read = [each.tensor for each in surveys if each.survivors is not None]
+    notes = [*checkpoint.notes, *special_notes(surveys)]
+    state = State(checkpoint, declarations(checkpoint), progress, notes=notes)
+    refusals = _search(state, targets, options) if targets else [why_not(surveys)]
+    if not state.searches:  # nothing survived, or too little
+        read += for_a_trace(state, options)
+        if not state.findings:
+            reason = refusals[0]
+            reading = not_searched(checkpoint, reason, command=command, tensors_read=read, notes=state.notes)
+            return Scan(reading, (), stopped=state.stopped)
+    return _read(state, command, read)
+
+
+def _search(state: State, targets: Sequence[Survivors], options: ScanOptions) -> list[str]:
+    """Search the targets; return the reasons of those that offered nothing to search."""
+    refusals: list[str] = []
+    wanted = options.search
+    if wanted.dictionary:
+        refusals += with_usual_seeds(state, targets, wanted)
+    if not state.settled and not state.stopped:
+        if options.cpu and wanted.dictionary and wanted.layouts is None:
+            as_a_cpu_draw(state, targets)
+        if not state.settled:
+            without_seed(state, targets)
+    if wanted.seeds[0] < wanted.seeds[1]:
+        refusals += in_full(state, targets, options)
+    if state.predicted is not None and not state.stopped:
+        from_the_known_seed(state, state.predicted, targets, wanted)
+    return refusals
+
+
+def _read(state: State, command: str, read: list[str]) -> Scan:
+    """Everything that was found, as a reading."""
+    predicted = {each.judgement.case.tensor for each in state.findings if each.judgement.outcome in PREDICTED}
+    declared = None
+    if state.findings and state.declared.seed is not None and state.declared.source is not None:
+        agrees = any(each.judgement.case.seed == state.declared.seed for each in state.findings)
+        declared = DeclaredModel(seed=state.declared.seed, source=state.declared.source, agrees=agrees)
+    reading = assemble(
+        state.checkpoint,
+        distinct(state.judgements),
+        account(state.searches),
+        command=command,
+        tensors_read=read,
+        declared=declared,
+        layouts=[(each, found) for each, found in state.layouts if each.tensor not in predicted],
+        solved=state.solved,
+        notes=state.notes,
+    )
+    cases = tuple(each.judgement.case for each in state.findings)
+    return Scan(reading, cases, stopped=state.stopped)
+
+
+def _check_names(checkpoint: Checkpoint, names: Sequence[str]) -> None:
+    for name in names:
+        if name not in checkpoint.tensors:
+            raise UnknownName("tensor", name, checkpoint.tensors)

@@ -1,0 +1,165 @@
+"""The searches of a scan: for a launch layout and its seed, in one tensor after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from birthmark.errors import NothingToSearch
+from birthmark.evidence.judge import Judged
+from birthmark.evidence.mixture import unexplained_part
+from birthmark.evidence.seed_free import seed_free
+from birthmark.scan.options import ScanOptions
+from birthmark.scan.state import PREDICTED, State
+from birthmark.search.engine import search
+from birthmark.search.ledger import Ledger
+from birthmark.search.offsets import search_offsets
+from birthmark.search.options import Options
+from birthmark.search.weak import weak_candidates
+from birthmark.survivors.survivor import Survivors
+from birthmark.survivors.traced import split_traced, traceable
+
+#: Tensors that are tried with the dictionary of seeds, and those that a known seed is tried on.
+MOST_TARGETS, MOST_OTHERS = 8, 64
+#: Tensors whose layout is read without a seed.
+MOST_SEEDLESS = 2
+#: Share of the survivors that must be left unpredicted before a second seed is looked for in them.
+LEAST_REST = 0.25
+
+
+def with_usual_seeds(state: State, targets: Sequence[Survivors], wanted: Options) -> list[str]:
+    """Try the dictionary of seeds on each target; return the reasons of those that offered nothing."""
+    refusals: list[str] = []
+    for target in targets[:MOST_TARGETS]:
+        _attempt(state, target, replace(wanted, seeds=(0, 0)), None, refusals)
+        if state.settled or state.stopped:
+            break
+    return refusals
+
+
+def in_full(state: State, targets: Sequence[Survivors], options: ScanOptions) -> list[str]:
+    """Try every seed of the range: on the named tensors, or on the most promising one."""
+    refusals: list[str] = []
+    wanted = replace(options.search, dictionary=False)
+    for number, target in enumerate(targets if options.tensors else targets[:1]):
+        if state.settled or state.stopped:
+            break
+        _attempt(state, target, _narrowed(state, target, wanted), _ledger(options, number), refusals)
+    return refusals
+
+
+def without_seed(state: State, targets: Sequence[Survivors]) -> None:
+    """What the values say about their layout without a seed; coarse dtypes say nothing and are not asked."""
+    for target in targets:
+        if len(state.layouts) == MOST_SEEDLESS:
+            return
+        found = seed_free(state.checkpoint, target)
+        if found.result != "refused":
+            state.layouts.append((target, found))
+
+
+def from_the_known_seed(state: State, found: Judged, targets: Sequence[Survivors], wanted: Options) -> None:
+    """What else a predicted tensor leads to: a second birth in it, and other tensors at later offsets."""
+    _rest(state, found, targets, wanted)
+    _others(state, found, targets, wanted)
+
+
+def for_a_trace(state: State, options: ScanOptions) -> list[str]:
+    """Try trained values for a trace of the seeds that people use; return the tensors that were read."""
+    names = options.tensors or None
+    traced = traceable(state.checkpoint, names)
+    for target in traced:
+        try:
+            selection, holdout = split_traced(state.checkpoint, target)
+            outcome = weak_candidates(selection, options.search, progress=state.progress)
+        except NothingToSearch:
+            continue  # too few values; the reason why nothing survived says what matters
+        state.stopped = outcome.stopped
+        state.searches.append((target.tensor, outcome.searched))
+        state.judge(target, selection, holdout, outcome)
+        if state.findings or state.stopped:
+            break
+    if state.searches and not state.findings and not state.stopped:
+        tried = ", ".join(name for name, _ in state.searches)
+        state.notes.append(
+            f"Trained values of {tried} were tried for a weak trace of the seeds that people use; none "
+            "stands out. A trace of another seed, of a later draw, or of a correlation below 0.08 would not "
+            "show."
+        )
+    return [target.tensor for target in traced]
+
+
+def _attempt(
+    state: State, target: Survivors, wanted: Options, ledger: Ledger | None, refusals: list[str]
+) -> None:
+    """One search of one tensor, and the judgement of what it found."""
+    try:
+        selection, holdout = state.split(target)
+        outcome = search(selection, wanted, ledger=ledger, progress=state.progress)
+    except NothingToSearch as error:
+        refusals.append(str(error))
+        return
+    state.stopped = outcome.stopped
+    state.searches.append((target.tensor, outcome.searched))
+    state.judge(target, selection, holdout, outcome)
+
+
+def _rest(state: State, found: Judged, targets: Sequence[Survivors], wanted: Options) -> None:
+    """Where a good part of the survivors is not predicted, look for a second birth with another seed."""
+    known = found.judgement
+    target = next(each for each in targets if each.tensor == known.case.tensor)
+    left = unexplained_part(known, *state.split(target))
+    explained = sum(each.judgement.survivors.size for each in state.findings)
+    if left is None or known.unexplained.size < LEAST_REST * (known.unexplained.size + explained):
+        return
+    selection, holdout = left
+    try:
+        outcome = search(selection, replace(wanted, seeds=(0, 0), dictionary=True), progress=state.progress)
+    except NothingToSearch:
+        return
+    state.stopped = outcome.stopped
+    state.searches.append((known.case.tensor, outcome.searched))
+    others = tuple(each for each in outcome.candidates if each.seed != known.case.seed)
+    before = list(state.judgements)
+    state.judge(target, selection, holdout, replace(outcome, candidates=others))
+    if not any(
+        one.judgement.outcome in PREDICTED
+        for group in state.judgements[len(before) :]
+        for one in group.judged
+    ):
+        state.judgements = before  # values that training touched still resemble the first birth
+
+
+def _others(state: State, found: Judged, targets: Sequence[Survivors], wanted: Options) -> None:
+    """Try the other tensors with the seed that is now known, at later offsets."""
+    if state.stopped:
+        return
+    known = found.judgement
+    rest = [target for target in targets if target.tensor != known.case.tensor][:MOST_OTHERS]
+    for target in rest:
+        selection, holdout = state.split(target)
+        layouts = known.layouts.not_excluded if known.layouts else (known.fit.hypothesis.threads,)
+        outcome = search_offsets(selection, known.case.seed, layouts, wanted, progress=state.progress)
+        state.searches.append((target.tensor, outcome.searched))
+        if outcome.stopped:
+            state.stopped = True
+            return
+        state.judge(target, selection, holdout, outcome)
+
+
+def _narrowed(state: State, target: Survivors, wanted: Options) -> Options:
+    """The search with the one layout that was read off the values, where the user named none."""
+    for survivors, found in state.layouts:
+        if survivors.tensor == target.tensor and found.threads is not None and wanted.layouts is None:
+            return replace(wanted, layouts=(found.threads,), exhaustive=False)
+    return wanted
+
+
+def _ledger(options: ScanOptions, number: int) -> Ledger | None:
+    """The ledger of the full search of one tensor; further tensors get further files beside the first."""
+    if options.ledger is None:
+        return None
+    path = options.ledger
+    if number:
+        path = path.with_name(f"{path.name}.{number + 1}")
+    return Ledger(path, resume=options.resume and path.exists())
