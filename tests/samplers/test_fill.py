@@ -181,3 +181,18 @@ def test_what_cannot_be_is_refused() -> None:
         standard_range("gamma", 0, 256, 0, 1, VOLTA)
     with pytest.raises(UnknownName, match="arithmetic"):
         standard_range("normal", 0, 256, 0, 1, "volta")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float64"])
+def test_values_can_be_written_where_one_wants_them(dtype: str) -> None:
+    """Into a part of an array, the same values as without, and nothing beside it."""
+    carrier = np.float64 if dtype == "float64" else np.float32
+    memory = np.full(2_010, 7, carrier)
+    found = stored_range("normal", (0.5, 2.0), dtype, 3, 256, 100, 2_100, VOLTA, out=memory[5:2_005])
+
+    assert np.shares_memory(found, memory)
+    assert np.array_equal(found, stored_range("normal", (0.5, 2.0), dtype, 3, 256, 100, 2_100, VOLTA))
+    assert np.all(memory[:5] == 7)
+    assert np.all(memory[2_005:] == 7)
+    with pytest.raises(UsageError, match="contiguous"):
+        stored_range("normal", (0.0, 1.0), dtype, 3, 256, 0, 5, VOLTA, out=memory[0:10:2])

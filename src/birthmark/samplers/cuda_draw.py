@@ -103,8 +103,17 @@ class CudaDraw:
         found: NDArray[Any] = np.concatenate(parts).reshape(given.shape)
         return found
 
-    def run(self, seed: int, start: int = 0, stop: int | None = None) -> NDArray[Any]:
+    def run(
+        self, seed: int, start: int = 0, stop: int | None = None, out: NDArray[Any] | None = None
+    ) -> NDArray[Any]:
         """What the call stores from element start up to stop (default: all), each block computed once.
+
+        Args:
+            seed: any integer; taken modulo 2^64.
+            start: the first element.
+            stop: the one after the last.
+            out: where to write, one-dimensional and contiguous, of the result's size and type; by default a
+                fresh array.
 
         Raises:
             UsageError: the range is empty the wrong way round or leaves the tensor.
@@ -114,6 +123,11 @@ class CudaDraw:
             raise UsageError(
                 f"elements {start} to {stop} of a tensor of {self.size}: expected a range in it."
             )
+        if out is not None:
+            for piece, first, last in self._runs(start, stop):
+                begin = piece.start + first - start
+                self._run(seed, piece, first, last, out[begin : begin + last - first])
+            return out
         parts = [self._run(seed, piece, first, last) for piece, first, last in self._runs(start, stop)]
         if len(parts) == 1:
             return parts[0]
@@ -132,7 +146,9 @@ class CudaDraw:
             if first < last:
                 yield piece, first, last
 
-    def _run(self, seed: int, piece: Piece, first: int, last: int) -> NDArray[Any]:
+    def _run(
+        self, seed: int, piece: Piece, first: int, last: int, out: NDArray[Any] | None = None
+    ) -> NDArray[Any]:
         sampler, offset = self.sampler, self.offset + piece.offset
         threads = Layout(self.threads).launch_threads(piece.size)
         if isinstance(sampler, Draw):
@@ -147,15 +163,21 @@ class CudaDraw:
                 self.arithmetic,
                 offset=offset,
                 version=sampler.version,
+                out=out,
             )
         double = sampler.unroll == 2
         if sampler.source == "words":
-            return sampler.finish(words_range(seed, threads, first, last, offset=offset, joined=double))
-        return sampler.finish(
-            standard_range(
-                sampler.source, seed, threads, first, last, self.arithmetic, offset=offset, double=double
+            made = sampler.finish(words_range(seed, threads, first, last, offset=offset, joined=double))
+        else:
+            made = sampler.finish(
+                standard_range(
+                    sampler.source, seed, threads, first, last, self.arithmetic, offset=offset, double=double
+                )
             )
-        )
+        if out is None:
+            return made
+        out[:] = made
+        return out
 
     def _raw_at(self, seed: int, flat: NDArray[np.int64]) -> NDArray[Any]:
         """Raw values of elements that are known to exist."""

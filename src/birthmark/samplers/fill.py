@@ -177,19 +177,32 @@ def stored_range(
     *,
     offset: int = 0,
     version: str = "2.1+",
+    out: NDArray[Any] | None = None,
 ) -> NDArray[Any]:
     """Stored values of elements start to stop of one launch: `finish` of `standard_range`, in one pass.
 
     The arguments, the result's shape and the errors are theirs. A truncated normal from torch 2.12 on is its
-    first draw, whatever the bounds.
+    first draw, whatever the bounds. `out`, where given, is filled and returned: one-dimensional and contiguous,
+    of the result's size and type.
     """
     _check_launch(threads, start, stop, offset)
+    carrier = np.dtype(np.float64 if dtype == "float64" else np.float32)
+    if out is not None and (
+        out.shape != (stop - start,) or out.dtype != carrier or not out.flags.c_contiguous
+    ):
+        raise UsageError(
+            f"values {out.dtype} {out.shape} to fill: expected {stop - start} contiguous ones of {carrier}."
+        )
     source = source_of(distribution, version)
     if dtype == "float64":
         standard = _double_range(source, seed, threads, start, stop, arithmetic, offset)
-        return stored_64(distribution, parameters, standard, version)
+        wide = stored_64(distribution, parameters, standard, version)
+        if out is None:
+            return wide
+        out[:] = wide
+        return out
     finished = store(distribution, parameters, dtype, version)
-    return _range(source, seed, threads, start, stop, arithmetic, offset, finished)
+    return _range(source, seed, threads, start, stop, arithmetic, offset, finished, out)
 
 
 def _range(
@@ -201,10 +214,11 @@ def _range(
     arithmetic: str,
     offset: int,
     finished: Store | None,
+    into: NDArray[np.float32] | None = None,
 ) -> NDArray[np.float32]:
     """Elements start to stop: stored values with the last steps of a draw, else standard ones."""
     uniform, code, key = _is_uniform(distribution), code_of(arithmetic), key_of(seed)
-    out = np.empty(stop - start, np.float32)
+    out = np.empty(stop - start, np.float32) if into is None else into
     per_call = LANES * threads
 
     def fill(part: slice) -> None:
