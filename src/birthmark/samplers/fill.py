@@ -182,7 +182,7 @@ def stored_range(
     """Stored values of elements start to stop of one launch: `finish` of `standard_range`, in one pass.
 
     The arguments, the result's shape and the errors are theirs. A truncated normal from torch 2.12 on is its
-    first draw, whatever the bounds. `out`, where given, is filled and returned: one-dimensional and contiguous,
+    first draw, whatever the bounds. `out`, where given, is filled and returned: one-dimensional, contiguous,
     of the result's size and type.
     """
     _check_launch(threads, start, stop, offset)
