@@ -15,11 +15,15 @@ from numpy.typing import NDArray
 from birthmark.devices.layout import Layout
 from birthmark.errors import UsageError
 from birthmark.samplers.arithmetic import code_of
-from birthmark.samplers.bernoulli import Bernoulli
+from birthmark.samplers.bernoulli import Bernoulli, BernoulliEach
 from birthmark.samplers.cuda_draw import CudaDraw, Sampler
+from birthmark.samplers.derived import Cauchy, Geometric, LogNormal
 from birthmark.samplers.draw import Draw, Values
+from birthmark.samplers.dropout import Dropout, vector_of
 from birthmark.samplers.exponential import Exponential
 from birthmark.samplers.integers import Integers
+from birthmark.samplers.permutation import Permutation
+from birthmark.samplers.storing import TRUNCATED
 from birthmark.samplers.torch_rules import rules
 
 
@@ -80,6 +84,31 @@ class CudaStream:
         """`exponential_(rate)`: float64 for "float64", else float32."""
         return self._drawn(Exponential(rate, dtype, self.rules.exponential), n)
 
+    def log_normal(self, n: int, mean: float = 1.0, std: float = 2.0, dtype: str = "float32") -> Values:
+        """`log_normal_(mean, std)`: float64 for "float64", else float32."""
+        return self._drawn(LogNormal(mean, std, dtype), n)
+
+    def cauchy(self, n: int, median: float = 0.0, sigma: float = 1.0, dtype: str = "float32") -> Values:
+        """`cauchy_(median, sigma)` of PyTorch 2.0 and later: float64 for "float64", else float32."""
+        self._since("cauchy_", (2, 0))
+        return self._drawn(Cauchy(median, sigma, dtype), n)
+
+    def geometric(self, n: int, p: float, dtype: str = "float32") -> NDArray[Any]:
+        """`geometric_(p)`: int64 for integer dtypes, else the floats of the dtype."""
+        return self._drawn(Geometric(p, dtype), n)
+
+    def truncated_normal(
+        self, n: int, mean: float, std: float, low: float, high: float, dtype: str = "float32"
+    ) -> Values:
+        """`torch.nn.init.trunc_normal_(mean, std, low, high)`, with as many redraws as the values ask for."""
+        draw = Draw(TRUNCATED, (mean, std, low, high), (n,), dtype, self.rules.truncated)
+        if not draw.redraws:
+            return self._drawn(draw, n)
+        values = self.normal(n, mean, std, dtype)
+        while (beyond := draw.outside(values)).any():
+            values[beyond] = self.normal(n, mean, std, dtype)[beyond]
+        return values
+
     def random(
         self, n: int, low: int | None = None, high: int | None = None, dtype: str = "int64"
     ) -> NDArray[Any]:
@@ -93,9 +122,68 @@ class CudaStream:
         """
         return self._drawn(Integers(low, high, dtype, self.rules.integers), n)
 
-    def bernoulli(self, n: int, p: float = 0.5, dtype: str = "float32") -> NDArray[np.bool_]:
-        """`bernoulli_(p)`: truth values, whatever the tensor's dtype."""
-        return self._drawn(Bernoulli(p, dtype), n)
+    def bernoulli(
+        self, n: int, p: float | NDArray[np.floating[Any]] = 0.5, dtype: str = "float32"
+    ) -> NDArray[np.bool_]:
+        """`bernoulli_(p)`: truth values, whatever the tensor's dtype.
+
+        Args:
+            n: elements.
+            p: one probability, or one for each element in the order of memory (`torch.bernoulli(p)`).
+            dtype: of the tensor that is filled.
+        """
+        if not isinstance(p, np.ndarray):
+            return self._drawn(Bernoulli(float(p), dtype), n)
+        self._since("bernoulli_ with a tensor", (1, 8))
+        if p.shape != (n,):
+            raise UsageError(f"probabilities of shape {p.shape} for {n} elements: expected one for each.")
+        each = BernoulliEach(p, dtype, self.offset, self.arithmetic)
+        values = each.run(self.seed)
+        self.offset = each.end_offset
+        return values
+
+    def permutation(self, n: int) -> NDArray[np.int64]:
+        """`torch.randperm(n)` of PyTorch 1.10 and later; the result's dtype changes nothing.
+
+        On AMD nothing else is different, since words decide alone.
+        """
+        self._since("randperm", (1, 10))
+        drawn = Permutation(n, self.threads, self.offset, self.rules.integers, self.rules.offsets)
+        values = drawn.run(self.seed)
+        if n:
+            self.offset = drawn.end_offset
+        return values
+
+    def dropout(
+        self, n: int, p: float = 0.5, dtype: str = "float32", *, vector: int | None = None
+    ) -> NDArray[np.bool_]:
+        """The mask of `torch.native_dropout(input, p, train=True)`, true where an element is kept.
+
+        `birthmark.samplers.dropout.Dropout.applied` makes the output from it. `torch.nn.functional.dropout`
+        comes here on a GPU for p between 0 and 1 and does not draw for others.
+
+        Args:
+            n: elements.
+            p: the probability of dropping one; 1 drops all without a draw.
+            dtype: of the input.
+            vector: neighbours that a thread takes at a time, where the build's number is not known.
+        """
+        if p == 1 or n == 0:
+            return np.zeros(n, np.bool_)
+        rule = self.rules
+        taken = vector_of(dtype, rule.release, rule.cuda, self.arithmetic) if vector is None else vector
+        drawn = Dropout(n, self.threads, 1.0 - p, dtype, taken, self.offset, self.arithmetic)
+        values = drawn.run(self.seed)
+        self.offset = drawn.end_offset
+        return values
+
+    def _since(self, what: str, release: tuple[int, int]) -> None:
+        """Refuse what older releases did otherwise."""
+        if self.rules.release < release:
+            raise UsageError(
+                f"{what} on a GPU is predicted from torch {release[0]}.{release[1]} on; "
+                f"{self.rules.release[0]}.{self.rules.release[1]} did it in another way."
+            )
 
     def _drawn(self, sampler: Sampler, n: int) -> NDArray[Any]:
         draw = CudaDraw(sampler, n, self.threads, self.arithmetic, self.offset, self.rules.offsets)

@@ -17,8 +17,8 @@ from birthmark.errors import UsageError
 #: The first and the last release whose source these rules were read in.
 FIRST, LAST = (1, 7), (2, 15)
 
-_FORM: Final = re.compile(r"(\d+)\.(\d+)(?:\.\d+)?(?:[a-z.]+\d*)?(?:\+(?:cu(\d+)\d|rocm[\d.]+|cpu|\w*))?")
-_CUDA: Final = re.compile(r"(\d+)(?:\.\d+)*")
+_FORM: Final = re.compile(r"(\d+)\.(\d+)(?:\.\d+)?(?:[a-z.]+\d*)?(?:\+(?:cu(\d+)(\d)|rocm[\d.]+|cpu|\w*))?")
+_CUDA: Final = re.compile(r"(\d+)(?:\.(\d+))?(?:\.\d+)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,8 @@ class TorchRules:
     """The version rules of one release.
 
     Attributes:
+        release: (major, minor).
+        cuda: (major, minor) of the CUDA version it was built for; None where nobody said.
         uniform: the end points of `uniform_`: "2.1+" or "2.0-".
         truncated: what `torch.nn.init.trunc_normal_` does: "2.0-", "2.1+", "2.1+cuda13" or "2.12+".
         offsets: how far double draws move the offset: "2.5+" or "2.4-".
@@ -33,6 +35,8 @@ class TorchRules:
         exponential: what `exponential_` makes of uniforms near 1: "1.10+" or "1.9-".
     """
 
+    release: tuple[int, int]
+    cuda: tuple[int, int] | None
     uniform: str
     truncated: str
     offsets: str
@@ -40,8 +44,8 @@ class TorchRules:
     exponential: str
 
 
-def parse(version: str) -> tuple[tuple[int, int], str | None]:
-    """A release's (major, minor), and the major CUDA version where the text names one.
+def parse(version: str) -> tuple[tuple[int, int], tuple[int, int] | None]:
+    """A release's (major, minor), and that of CUDA where the text names one.
 
     Raises:
         UsageError: no version of torch looks like this.
@@ -49,7 +53,8 @@ def parse(version: str) -> tuple[tuple[int, int], str | None]:
     match = _FORM.fullmatch(version.strip())
     if match is None:
         raise UsageError(f"torch version {version!r}: expected a release such as 2.13 or 2.11.0+cu128.")
-    return (int(match[1]), int(match[2])), match[3]
+    named = (int(match[3]), int(match[4])) if match[3] else None
+    return (int(match[1]), int(match[2])), named
 
 
 def rules(version: str, cuda: str | None = None) -> TorchRules:
@@ -72,14 +77,16 @@ def rules(version: str, cuda: str | None = None) -> TorchRules:
         match = _CUDA.fullmatch(cuda.strip())
         if match is None:
             raise UsageError(f"CUDA version {cuda!r}: expected a number such as 12.8.")
-        named = match[1]
+        named = (int(match[1]), int(match[2] or 0))
     if release >= (2, 12):
         truncated = "2.12+"
     elif release <= (2, 0):
         truncated = "2.0-"
     else:
-        truncated = "2.1+cuda13" if named is not None and int(named) >= 13 else "2.1+"
+        truncated = "2.1+cuda13" if named is not None and named >= (13, 0) else "2.1+"
     return TorchRules(
+        release=release,
+        cuda=named,
         uniform="2.1+" if release >= (2, 1) else "2.0-",
         truncated=truncated,
         offsets="2.5+" if release >= (2, 5) else "2.4-",
