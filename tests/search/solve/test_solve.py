@@ -277,3 +277,14 @@ def test_bad_calls_are_refused(indices: Indices, scale: tuple[float, float], mes
     """Lengths, indices and scales that cannot be are usage errors."""
     with pytest.raises(UsageError, match=message):
         solve(np.array([0.1, 0.2]), indices, (20,), "normal", scale)
+
+
+def test_uniforms_of_fewer_bits_are_another_generator() -> None:
+    """Values on every second point of the lattice are told from 24-bit ones without an elimination."""
+    words = np.random.default_rng(6).integers(0, 2**23, 1_600, dtype=np.uint32) * np.uint32(2)
+    values = uniform(words, -BOUND, BOUND).astype(np.float64)
+
+    found = solve(values, np.arange(1_600), (1_600,), "uniform", (0.998 * BOUND, 1.005 * BOUND))
+
+    assert isinstance(found, Unsolved)
+    assert (found.reason, found.attempts) == ("coarser", 0)

@@ -35,7 +35,7 @@ class Certificate:
     """What the checks say.
 
     Attributes:
-        words: the words, those settled that were known up to a few values.
+        words: the words, those narrowed or settled that were known up to a few values.
         triples: how many triples of nearly known words lie at the right distances.
         passed: how many of them satisfy all checks.
         passes: int64[n], how many of the triples that passed each word belongs to, 0 to 3.
@@ -74,27 +74,37 @@ def _check(
     settled_high: NDArray[np.uint32],
     passes: NDArray[np.int64],
 ) -> int:
-    """Count the triples that pass with exactly one choice of values, and settle their words."""
+    """Count the triples that pass with some choice of values, and narrow their words to those that do."""
     passed = 0
+    least, most = np.empty(3, np.uint32), np.empty(3, np.uint32)
     values = np.empty(3, np.uint32)
     for k in range(len(triples)):
         i, j, m = triples[k, 0], triples[k, 1], triples[k, 2]
-        found = 0
+        found = False
         for a in range(low[i], high[i] + 1):
             first = _seen(tables[0], np.uint32(a))
             for b in range(low[j], high[j] + 1):
                 both = first ^ _seen(tables[1], np.uint32(b))
                 for c in range(low[m], high[m] + 1):
-                    if both == _seen(tables[2], np.uint32(c)):
-                        found += 1
-                        values[0], values[1], values[2] = np.uint32(a), np.uint32(b), np.uint32(c)
-        if found == 1:
-            passed += 1
-            for place in range(3):
-                word = triples[k, place]
-                settled_low[word] = values[place]
-                settled_high[word] = values[place]
-                passes[word] += 1
+                    if both != _seen(tables[2], np.uint32(c)):
+                        continue
+                    values[0], values[1], values[2] = np.uint32(a), np.uint32(b), np.uint32(c)
+                    for place in range(3):
+                        if not found or values[place] < least[place]:
+                            least[place] = values[place]
+                        if not found or values[place] > most[place]:
+                            most[place] = values[place]
+                    found = True
+        if not found:
+            continue
+        passed += 1
+        for place in range(3):
+            word = triples[k, place]
+            passes[word] += 1
+            below = max(settled_low[word], least[place])
+            above = min(settled_high[word], most[place])
+            if below <= above:  # else two triples disagree, one of which passed by luck
+                settled_low[word], settled_high[word] = below, above
     return passed
 
 

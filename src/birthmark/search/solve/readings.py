@@ -21,6 +21,7 @@ from birthmark.numerics.dtypes import itemsize, round_to
 from birthmark.samplers.cpu_normal import BLOCK, Places, places
 from birthmark.search.solve.equations import Words, bits_of
 from birthmark.search.solve.inversion import (
+    ON_LATTICE,
     Inversion,
     coarse_normals,
     coarse_uniforms,
@@ -82,12 +83,25 @@ class Reading:
         scale: the scale that was assumed; None where it was left open.
         arithmetic: "cpu-fused" or "cpu-unfused".
         inversion: the words.
+        sharp: whether many words are known to within a few steps, so that they can vouch for each other.
     """
 
     exact: bool
     scale: float | None
     arithmetic: str
     inversion: Inversion
+    sharp: bool
+
+    @property
+    def wrong(self) -> float:
+        """About what share of the words is wrong; 0 where the values do not show it.
+
+        Of values that moved a known share lies on the lattice by chance, all others are off it.
+        """
+        if not self.exact or not self.inversion.used:
+            return 0.0
+        by_chance = self.inversion.moved * ON_LATTICE / (1.0 - ON_LATTICE)
+        return min(1.0, by_chance / self.inversion.used)
 
 
 def observation(
@@ -174,7 +188,7 @@ def _exact(seen: Observation, nominals: Sequence[float]) -> Iterator[Reading]:
         if fit is None:
             return
         inversion = exact_normals(seen.values, where, fit.value)
-    yield Reading(True, fit.value, fit.arithmetic, _sound_units(seen, inversion))
+    yield Reading(True, fit.value, fit.arithmetic, _sound_units(seen, inversion), sharp=True)
 
 
 def _coarse(seen: Observation, scale: tuple[float, float]) -> Reading:
@@ -183,7 +197,9 @@ def _coarse(seen: Observation, scale: tuple[float, float]) -> Reading:
     else:
         where: Places = places(seen.size, seen.indices)
         inversion = coarse_normals(seen.values, where, scale, seen.dtype)
-    return Reading(False, scale[0] if scale[0] == scale[1] else None, "cpu-fused", inversion)
+    # Angles need no scale: of float32 normals they are known to a step or two.
+    sharp = seen.dtype == "float32" and seen.distribution == "normal"
+    return Reading(False, scale[0] if scale[0] == scale[1] else None, "cpu-fused", inversion, sharp)
 
 
 def _sound_units(seen: Observation, inversion: Inversion) -> Inversion:

@@ -25,7 +25,7 @@ from birthmark.search.solve.elimination import System
 from birthmark.search.solve.enter import CAPACITY, SPARE, Order, enter
 from birthmark.search.solve.equations import BITS, Words, bits_of
 
-Reason = Literal["too-few", "under-determined", "inconsistent"]
+Reason = Literal["too-few", "under-determined", "inconsistent", "coarser"]
 
 #: Words that are set aside, at least and at most.
 LEAST_HOLDOUT: Final = 64
@@ -43,6 +43,8 @@ LEFT_OUT: Final = 0.25
 BELIEVED: Final = -15.0
 #: So many triples do not pass by luck: with three exact words the chance is 2^-15 each.
 LEAST_PASSED: Final = 16
+#: Of so many exact words no bit is the same in all, but for one chance in 2^40.
+VARIED: Final = 48
 #: Share of triples that pass from which on no word is doubted.
 SOUND: Final = 0.97
 
@@ -102,8 +104,8 @@ class Recovery:
         position: where the window starts, counted from the draw's first word.
         window: uint32[624], the raw words of the outputs from there on; None where `reason` says why not.
         reason: "too-few": fewer equations than unknowns; "under-determined": enough, but dependent on each
-            other; "inconsistent": no subset that was tried agrees with itself and with the hold-out; None
-            if solved.
+            other; "inconsistent": no subset that was tried agrees with itself and with the hold-out;
+            "coarser": some bit is the same in all words; None if solved.
         known: equations that the words offer in all.
         tally: the equations of the last attempt.
         holdout: the agreement with the words set aside.
@@ -154,6 +156,8 @@ def recover(
     if vouching:
         usable = certificate.words
     bits = bits_of(usable)
+    if vouching and is_coarser(usable):
+        return Recovery(int(words.position[0]), reason="coarser", known=int(bits.sum()))
     found = Recovery(
         position=int(words.position[0]) if len(words) else 0,
         known=int(bits.sum()),
@@ -196,6 +200,18 @@ def recover(
         if found.holdout.log10_p <= BELIEVED:
             return replace(found, window=window, reason=None)
     return found
+
+
+def is_coarser(words: Words) -> bool:
+    """Whether some bit is the same in all exactly known words: a generator of fewer bits drew them.
+
+    JAX and TensorFlow make uniforms of 23 bits, which lie on the lattice of 24.
+    """
+    exact = words.low[words.exact]
+    if len(exact) < VARIED:
+        return False
+    ever, always = np.bitwise_or.reduce(exact), np.bitwise_and.reduce(exact)
+    return bool(ever != (1 << BITS) - 1 or always != 0)
 
 
 def _sure(passes: NDArray[np.int64], attempt: int, rng: np.random.Generator) -> NDArray[np.bool_]:

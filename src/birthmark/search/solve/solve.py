@@ -23,8 +23,11 @@ from birthmark.search.solve.recover import ATTEMPTS, NO_EQUATIONS, Agreement, Re
 
 Failure = Literal[Reason, "scalar-path", "no-seed", "unreadable"]
 
-#: Random subsets of values that are read as intervals: their words cannot vouch for each other.
-COARSE_ATTEMPTS: Final = 8
+#: Random subsets of values that are read as intervals: how many of them are wrong cannot be seen.
+COARSE_ATTEMPTS: Final = 2
+#: Words that a solution rests on, about, and the chance that no subset was right with which trying ends.
+RESTS_ON: Final = 900
+UNLUCKY: Final = 0.02
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,8 +80,8 @@ class Unsolved:
 
     Attributes:
         reason: "too-few" or "under-determined": more values could still solve it; "inconsistent": the
-        values are
-            not one draw of this generator in this order, or too many of them moved; "scalar-path": a normal
+            values are not one draw of this generator in this order, or too many of them moved; "coarser":
+            their words have fewer than 24 random bits; "scalar-path": a normal
             of fewer than 16 elements; "no-seed": the state is known but no seeding lies within reach;
             "unreadable": values of a draw that is not known bit for bit.
         message: the reason in one sentence, with numbers.
@@ -150,16 +153,27 @@ def solve(
             words,
             seen.unit[reading.inversion.source],
             seen.trust[reading.inversion.source],
-            vouching=reading.exact,
-            attempts=attempts if reading.exact else min(attempts, COARSE_ATTEMPTS),
+            vouching=reading.sharp,
+            attempts=min(attempts, _worthwhile(reading)),
             entropy=entropy,
         )
         if found.window is not None:
             return _traced(seen, reading, found, furthest, nominals)
         failure = _worse(failure, explained(found))
-        if found.recurring:  # this generator in this order for certain: another reading knows no more
+        # This generator in this order for certain, or for certain another one: no reading knows more.
+        if found.recurring or found.reason == "coarser":
             return explained(found)
     return failure or Unsolved("too-few", "no values to solve from.")
+
+
+def _worthwhile(reading: Reading) -> int:
+    """Subsets that are worth trying: enough that one of them is wholly right, if only words are wrong."""
+    if not reading.exact:
+        return COARSE_ATTEMPTS
+    if reading.wrong == 0.0:
+        return 1
+    right = (1.0 - reading.wrong) ** RESTS_ON
+    return math.ceil(math.log(UNLUCKY) / math.log1p(-right)) if right > 1e-6 else ATTEMPTS
 
 
 def _traced(
@@ -215,6 +229,8 @@ def explained(found: Recovery, furthest: int = 0) -> Unsolved:
             f"{tally.equations} equations have rank {tally.rank} of {DEGREE}; {DEGREE - tally.rank} unknowns "
             "stay open. More values, or values in other places, would settle them."
         )
+    elif found.reason == "coarser":
+        message = "some bit is the same in all words: a generator of fewer than 24 random bits drew them."
     elif found.attempts == 0:
         message = (
             f"of {found.triples} triples of words only {found.passed} satisfy the generator's recurrence."
