@@ -102,7 +102,7 @@ class BernoulliEach:
 
     @property
     def end_offset(self) -> int:
-        """The generator's offset after the call; an empty tensor moves it too."""
+        """The generator's offset after the call; up to torch 2.0 an empty tensor moved it too."""
         return self.offset + EACH_ADVANCE
 
     def values(self, seed: int, indices: NDArray[np.int64]) -> NDArray[np.bool_]:

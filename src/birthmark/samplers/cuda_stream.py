@@ -139,6 +139,8 @@ class CudaStream:
             raise UsageError(f"probabilities of shape {p.shape} for {n} elements: expected one for each.")
         each = BernoulliEach(p, dtype, self.offset, self.arithmetic)
         values = each.run(self.seed)
+        if n == 0 and self.rules.release >= (2, 1):
+            return values
         self.offset = each.end_offset
         return values
 

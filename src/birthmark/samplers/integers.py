@@ -154,8 +154,8 @@ def _reach(dtype: str) -> tuple[int, int]:
     """Least and greatest value that `random_` accepts for a dtype."""
     if not is_float(dtype):
         return RANGES[dtype][1:]
-    greatest = min(int(FORMATS[dtype].greatest), 2**63 - 1)
-    return max(-greatest, _LEAST_64), greatest
+    greatest = int(FORMATS[dtype].greatest)
+    return max(-greatest, _LEAST_64), min(greatest, -_LEAST_64 - 1)
 
 
 def _modulus(dtype: str) -> int:
