@@ -4,7 +4,9 @@ The tree::
 
     BirthmarkError                exit code 1
     ├── UsageError                exit code 2: the call itself is wrong
-    │   └── UnknownName           a device, tensor or sampler nobody knows; names the nearest
+    │   ├── UnknownName           a device, tensor or sampler nobody knows; names the nearest
+    │   ├── MissingExtra          an optional part of birthmark that is not installed
+    │   └── NotPredicted          a draw whose numbers birthmark cannot tell
     ├── CheckpointError           a checkpoint that cannot be read as it is
     │   ├── MalformedFile         the bytes contradict themselves or the format
     │   ├── UnsafePickle          a pickle that asks for a global that could run something
@@ -58,6 +60,14 @@ class UnknownName(UsageError):
         ]
         hint = f"Nearest: {', '.join(near)}." if near else f"Known: {', '.join(names[:12])}."
         super().__init__(f"unknown {kind} {name!r}.", advice=hint)
+
+
+class MissingExtra(UsageError):
+    """What was asked for needs an optional part of birthmark that is not installed."""
+
+
+class NotPredicted(UsageError):
+    """A draw whose numbers birthmark cannot tell; it gives none rather than wrong ones."""
 
 
 class CheckpointError(BirthmarkError):

@@ -1,0 +1,288 @@
+"""The random operations of PyTorch on a virtual GPU: which draw each is, and its values in memory.
+
+Only the operations that fill a tensor in place are written down here. All others (`randn`, `rand_like`,
+`bernoulli`, ...) PyTorch itself composes of them in the same way for every device; the dispatch mode lets it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Final
+
+import torch
+
+from birthmark.devices.layout import Layout, offset_unroll
+from birthmark.errors import NotPredicted, UsageError
+from birthmark.samplers.bernoulli import Bernoulli, BernoulliEach
+from birthmark.samplers.cuda_draw import CudaDraw, Sampler
+from birthmark.samplers.derived import Cauchy, Geometric, LogNormal
+from birthmark.samplers.draw import Draw
+from birthmark.samplers.dropout import Dropout, vector_of
+from birthmark.samplers.exponential import Exponential
+from birthmark.samplers.integers import Integers
+from birthmark.samplers.permutation import Permutation
+from birthmark.torch.generators import PlainGenerator, VirtualGenerator
+from birthmark.torch.machine import Drawn, Machine
+from birthmark.torch.storage import in_order, index_of, pieces
+
+Handler = Callable[..., Any]
+
+
+def fill(
+    machine: Machine, tensor: torch.Tensor, sampler: Sampler, generator: PlainGenerator | None = None
+) -> torch.Tensor:
+    """Fill a tensor on a virtual GPU as that GPU would, and move its generator.
+
+    Args:
+        machine: the computer.
+        tensor: on one of its GPUs, of any strides.
+        sampler: what is drawn.
+        generator: the generator of the call; None for the GPU's default.
+
+    Returns:
+        The tensor.
+
+    Raises:
+        UsageError: the generator is another device's, or elements of the tensor share memory.
+        NotPredicted: under autocast, which would draw other dtypes on a GPU than here.
+    """
+    index, source = _located(machine, tensor, generator)
+    before = source.position.offset
+    if tensor.numel():
+        source.position.offset = _filled(machine, tensor, sampler, source)
+        _note(machine, sampler, machine.gpus[index].arithmetic)
+    _tell(machine, sampler, tensor, index, source, before)
+    return tensor
+
+
+def _filled(machine: Machine, tensor: torch.Tensor, sampler: Sampler, source: VirtualGenerator) -> int:
+    """Fill, and return where the generator stands afterwards."""
+    gpu, seed, offset = machine.gpus[source.index], source.position.seed, source.position.offset
+    view = in_order(tensor)
+    dense = view.dim() == 1 and view.stride(0) == 1
+    parts = [view] if dense else pieces(view)  # a dense one is cut by CudaDraw
+    if len(parts) > 1:
+        # What the whole tensor has reserved before it was cut is lost.
+        unroll = offset_unroll(sampler.unroll, machine.rules.offsets)
+        offset += Layout(gpu.threads).advance(view.numel(), unroll)
+    for part in parts:
+        draw = CudaDraw(sampler, part.numel(), gpu.threads, gpu.arithmetic, offset, machine.rules.offsets)
+        if dense and isinstance(sampler, Draw) and tensor.dtype in (torch.float32, torch.float64):
+            draw.run(seed, out=part.numpy())
+        else:
+            part.copy_(torch.from_numpy(draw.run(seed)).view(part.shape))
+        offset = draw.end_offset
+    return offset
+
+
+def _normal(
+    machine: Machine,
+    tensor: torch.Tensor,
+    mean: float = 0.0,
+    std: float = 1.0,
+    *,
+    generator: PlainGenerator | None = None,
+) -> torch.Tensor:
+    if tensor.is_complex():
+        # The variance is that of both parts together.
+        fill(
+            machine, torch.view_as_real(tensor), _plain("normal", tensor, mean, std / math.sqrt(2)), generator
+        )
+        return tensor
+    return fill(machine, tensor, _plain("normal", tensor, mean, std), generator)
+
+
+def _uniform(
+    machine: Machine,
+    tensor: torch.Tensor,
+    low: float = 0.0,
+    high: float = 1.0,
+    *,
+    generator: PlainGenerator | None = None,
+) -> torch.Tensor:
+    drawn = Draw(
+        "uniform", (float(low), float(high)), (tensor.numel(),), _dtype(tensor), machine.rules.uniform
+    )
+    return fill(machine, tensor, drawn, generator)
+
+
+def _exponential(
+    machine: Machine, tensor: torch.Tensor, rate: float = 1.0, *, generator: PlainGenerator | None = None
+) -> torch.Tensor:
+    return fill(
+        machine, tensor, Exponential(float(rate), _dtype(tensor), machine.rules.exponential), generator
+    )
+
+
+def _random(
+    machine: Machine, tensor: torch.Tensor, *bounds: int | None, generator: PlainGenerator | None = None
+) -> torch.Tensor:
+    """`random_()`, `random_(to)` or `random_(from, to)`, to None for the greatest value."""
+    low, high = (None, None) if not bounds else (0, *bounds) if len(bounds) == 1 else bounds
+    return fill(machine, tensor, Integers(low, high, _dtype(tensor), machine.rules.integers), generator)
+
+
+def _bernoulli(
+    machine: Machine, tensor: torch.Tensor, p: float = 0.5, *, generator: PlainGenerator | None = None
+) -> torch.Tensor:
+    return fill(machine, tensor, Bernoulli(float(p), _dtype(tensor)), generator)
+
+
+def _cauchy(
+    machine: Machine,
+    tensor: torch.Tensor,
+    median: float = 0.0,
+    sigma: float = 1.0,
+    *,
+    generator: PlainGenerator | None = None,
+) -> torch.Tensor:
+    return fill(machine, tensor, Cauchy(float(median), float(sigma), _dtype(tensor)), generator)
+
+
+def _log_normal(
+    machine: Machine,
+    tensor: torch.Tensor,
+    mean: float = 1.0,
+    std: float = 2.0,
+    *,
+    generator: PlainGenerator | None = None,
+) -> torch.Tensor:
+    return fill(machine, tensor, LogNormal(float(mean), float(std), _dtype(tensor)), generator)
+
+
+def _geometric(
+    machine: Machine, tensor: torch.Tensor, p: float, *, generator: PlainGenerator | None = None
+) -> torch.Tensor:
+    return fill(machine, tensor, Geometric(float(p), _dtype(tensor)), generator)
+
+
+def _bernoulli_each(
+    machine: Machine, tensor: torch.Tensor, p: torch.Tensor, *, generator: PlainGenerator | None = None
+) -> torch.Tensor:
+    """One probability for each element."""
+    index, source = _located(machine, tensor, generator)
+    before = source.position.offset
+    spread = p.detach().expand(tensor.shape)
+    wide = spread.double() if p.dtype == torch.float64 else spread.float()
+    if not tensor.is_contiguous():
+        raise NotPredicted(
+            "bernoulli_ with a tensor of probabilities is predicted for contiguous tensors only."
+        )
+    drawn = BernoulliEach(
+        wide.contiguous().view(-1).numpy(), _dtype(tensor), before, machine.gpus[index].arithmetic
+    )
+    tensor.detach().view(-1).copy_(torch.from_numpy(drawn.run(source.position.seed)))
+    source.position.offset = drawn.end_offset
+    _tell(machine, drawn, tensor, index, source, before)
+    return tensor
+
+
+def _permutation(
+    machine: Machine, size: int, *, generator: PlainGenerator | None = None, out: torch.Tensor
+) -> torch.Tensor:
+    index, source = _located(machine, out, generator)
+    before = source.position.offset
+    drawn = Permutation(
+        int(size), machine.gpus[index].threads, before, machine.rules.integers, machine.rules.offsets
+    )
+    out.resize_(int(size)).copy_(torch.from_numpy(drawn.run(source.position.seed)))
+    source.position.offset = drawn.end_offset
+    _tell(machine, drawn, out, index, source, before)
+    return out
+
+
+def _native_dropout(
+    machine: Machine, tensor: torch.Tensor, p: float, train: bool | None
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Dropout as its own kernel makes it: the values, and the mask."""
+    mask = torch.ones_like(tensor, dtype=torch.bool)
+    if train is False or not tensor.numel():
+        return tensor.clone(), mask
+    if p == 1:
+        return torch.zeros_like(tensor), mask.zero_()
+    index, source = _located(machine, tensor, None)
+    gpu, before, dtype = machine.gpus[index], source.position.offset, _dtype(tensor)
+    view = in_order(tensor)
+    if view.dim() > 1:
+        raise NotPredicted("dropout is predicted for tensors without gaps; call .contiguous() before.")
+    vector = vector_of(dtype, machine.rules.release, machine.rules.cuda, gpu.arithmetic)
+    while vector > 1 and tensor.storage_offset() % vector:  # a load must be aligned
+        vector //= 2
+    drawn = Dropout(tensor.numel(), gpu.threads, 1.0 - float(p), dtype, vector, before, gpu.arithmetic)
+    if drawn.taken == 1 and not tensor.is_contiguous():
+        raise NotPredicted("dropout of a transposed tensor that is taken one by one is not predicted.")
+    in_order(mask).copy_(torch.from_numpy(drawn.run(source.position.seed)))
+    carrier = torch.float64 if dtype == "float64" else torch.float32
+    keep = float(torch.tensor(drawn.keep, dtype=carrier, device="cpu"))
+    scale = torch.tensor(1.0 / keep, dtype=carrier, device="cpu")
+    kept = (tensor.detach().to(carrier) * mask.to(carrier)) * scale
+    source.position.offset = drawn.end_offset
+    _tell(machine, drawn, tensor, index, source, before)
+    return kept.to(tensor.dtype), mask
+
+
+#: The operations that draw, by PyTorch's names. What they call `from` and `lambda` comes by position.
+DRAWS: Final[dict[str, Handler]] = {
+    "aten::normal_": _normal,
+    "aten::uniform_": _uniform,
+    "aten::exponential_": _exponential,
+    "aten::random_": _random,
+    "aten::random_.to": _random,
+    "aten::random_.from": _random,
+    "aten::bernoulli_.float": _bernoulli,
+    "aten::bernoulli_.Tensor": _bernoulli_each,
+    "aten::cauchy_": _cauchy,
+    "aten::log_normal_": _log_normal,
+    "aten::geometric_": _geometric,
+    "aten::randperm.generator_out": _permutation,
+    "aten::native_dropout": _native_dropout,
+}
+
+
+def _plain(distribution: Any, tensor: torch.Tensor, first: float, second: float) -> Draw:  # noqa: ANN401 - a literal
+    real = tensor.real if tensor.is_complex() else tensor
+    return Draw(distribution, (float(first), float(second)), (tensor.numel(),), _dtype(real))
+
+
+def _located(
+    machine: Machine, tensor: torch.Tensor, generator: PlainGenerator | None
+) -> tuple[int, VirtualGenerator]:
+    """The GPU of a draw, and its generator."""
+    if torch.is_autocast_enabled("cuda"):
+        raise NotPredicted(
+            "a draw under torch.autocast('cuda'): its dtype may be another on a GPU than here; draw outside."
+        )
+    index = index_of(tensor, machine)
+    if index is None:
+        raise UsageError(
+            "a draw into a tensor of the CPU with a virtual GPU's rules; move it with .cuda() first."
+        )
+    return index, machine.generator(generator, index)
+
+
+def _tell(
+    machine: Machine,
+    sampler: Any,  # noqa: ANN401 - any sampler
+    tensor: torch.Tensor,
+    index: int,
+    source: VirtualGenerator,
+    before: int,
+) -> None:
+    for observer in machine.observers:
+        observer(Drawn(sampler, tensor, index, source.position.seed, before, source.position.offset))
+
+
+def _note(machine: Machine, sampler: Sampler, arithmetic: str) -> None:
+    """Count a draw whose last bits rest on stand-ins for tables that are not public."""
+    uniform = sampler.source != "normal"
+    exact = isinstance(sampler, (Draw, Integers, Bernoulli)) and (
+        uniform or (arithmetic != "amd" and sampler.unroll == 4)
+    )
+    if not exact:
+        kind = sampler.distribution if isinstance(sampler, Draw) else type(sampler).__name__.lower()
+        machine.stand_ins[kind] += 1
+
+
+def _dtype(tensor: torch.Tensor) -> str:
+    return str(tensor.dtype).removeprefix("torch.")
