@@ -191,3 +191,23 @@ def bench(
     from birthmark.cli.benching import run
 
     run(compare_c=compare_c, json=json)
+
+
+@app.command()
+def calibrate(
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="A folder for record, page and plots; it is continued.")
+    ],
+    nulls: Annotated[int, typer.Option(min=0, help="Null checkpoints of each of the ten families.")] = 20,
+    truths: Annotated[int, typer.Option(min=0, help="True checkpoints at each of 26 steps.")] = 10,
+    decoys: Annotated[int, typer.Option(min=0, help="Wrong seeds whose scores measure the tail.")] = 1 << 20,
+    seed: Annotated[int, typer.Option(help="What all checkpoints come from.")] = 0,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Processes that scan (default: one per core).")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")] = False,
+) -> None:
+    """How often scans are wrong and how little they need, on checkpoints with known truth."""
+    from birthmark.cli.calibrating import run
+
+    run(output=output, nulls=nulls, truths=truths, decoys=decoys, seed=seed, workers=workers, quiet=quiet)
