@@ -1,0 +1,131 @@
+"""Seeds side by side in vector registers: the seeding runs, and masked words add up while it does.
+
+Each word of a seeding depends on the one before, and a multiplication takes ten cycles; so several vectors of
+seeds have to be in flight, and what adds up must stay in registers. Compilers do not arrange that by
+themselves: arrays of seeds in memory cost a load and a store a step, and loops over few lanes are taken
+apart. So this one loop is written down for LLVM as it shall run, in vectors of a fixed width, which LLVM
+fits to whatever registers there are.
+
+`runner` makes the loop for a number of masks. With so few lines of its own it reads nearly as the C of
+`benchmarks/cpu_seeding.c`.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import Any, Final
+
+from llvmlite import binding, ir
+from numba.core import types
+from numba.extending import intrinsic
+
+from birthmark.generators.mt19937_words import SEEDING
+
+#: Whether this processor has 512-bit vectors and 32 registers of them; others have 16 of 256 bits.
+_WIDE: Final = bool(dict(binding.get_host_cpu_features()).get("avx512f", False))
+#: Seeds in one vector.
+WIDTH: Final = 16 if _WIDE else 8
+#: Vectors in flight for each number of masks: as many as hide the multiplication; registers hold them all
+#: where they are wide.
+VECTORS: Final = {0: 8, 4: 6, 8: 3} if _WIDE else {0: 8, 4: 5, 8: 3}
+#: Seeds that run together for each number of masks.
+LANES: Final = {masks: WIDTH * vectors for masks, vectors in VECTORS.items()}
+
+_SHIFT: Final = 30
+_I32: Final = ir.IntType(32)
+_I64: Final = ir.IntType(64)
+_VECTOR: Final = ir.VectorType(_I32, WIDTH)
+
+
+def runner(masks: int) -> Any:  # noqa: ANN401 - numba's own type
+    """The loop for a number of masks, to be called from kernels.
+
+    Args:
+        masks: 0, 4 or 8.
+
+    Returns:
+        A function of (seeds, table, words, sums): uint32[LANES[masks]] seeds; uint32[words, masks], the mask
+        of each word; how many words, 2 or more; and uint32[masks, LANES[masks]], where the exclusive or of
+        each seed's masked words is put. Without masks, sums[0] becomes the last word. All arrays are C-order.
+    """
+    vectors = VECTORS[masks]
+
+    def run(typingctx: Any, seeds: Any, table: Any, words: Any, sums: Any) -> Any:  # noqa: ANN401, ARG001
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:  # noqa: ANN401
+            data = [
+                context.make_array(kind)(context, builder, arg).data if isinstance(kind, types.Array) else arg
+                for kind, arg in zip(signature.args, args, strict=True)
+            ]
+            _loop(builder, vectors, masks, *data)
+            return context.get_dummy_value()
+
+        return types.void(seeds, table, types.int64, sums), generate
+
+    run.__name__ = run.__qualname__ = f"run_{masks}"
+    return intrinsic(run)
+
+
+def _loop(builder: Any, vectors: int, masks: int, seeds: Any, table: Any, words: Any, sums: Any) -> None:  # noqa: ANN401
+    """Write the loop: x = SEEDING * (x ^ x >> 30) + i, and every sum ^= x & mask of word i."""
+
+    def mask(i: Any, number: int) -> Any:  # noqa: ANN401
+        place = builder.add(builder.mul(i, _I64(masks)), _I64(number))
+        return _spread(builder, builder.load(builder.gep(table, [place])))
+
+    where = builder.bitcast(seeds, _VECTOR.as_pointer())
+    first = [_loaded(builder, builder.gep(where, [_I32(v)])) for v in range(vectors)]
+    rows = [[builder.and_(x, mask(_I64(0), number)) for x in first] for number in range(masks)]
+
+    before, body, after = builder.block, builder.append_basic_block(), builder.append_basic_block()
+    builder.branch(body)
+    builder.position_at_end(body)
+    i = builder.phi(_I64)
+    state = [builder.phi(_VECTOR) for _ in range(vectors)]
+    added = [[builder.phi(_VECTOR) for _ in range(vectors)] for _ in range(masks)]
+
+    index = _spread(builder, builder.trunc(i, _I32))
+    words_now = [
+        builder.add(
+            builder.mul(_constant(int(SEEDING)), builder.xor(x, builder.lshr(x, _constant(_SHIFT)))), index
+        )
+        for x in state
+    ]
+    sums_now = []
+    for number in range(masks):
+        bits = mask(i, number)
+        sums_now.append(
+            [
+                builder.xor(total, builder.and_(x, bits))
+                for total, x in zip(added[number], words_now, strict=True)
+            ]
+        )
+    following = builder.add(i, _I64(1))
+    phis = [i, *state, *chain(*added)]
+    starts, values = [_I64(1), *first, *chain(*rows)], [following, *words_now, *chain(*sums_now)]
+    for phi, start, value in zip(phis, starts, values, strict=True):
+        phi.add_incoming(start, before)
+        phi.add_incoming(value, body)
+    builder.cbranch(builder.icmp_signed("<", following, words), body, after)
+
+    builder.position_at_end(after)
+    target = builder.bitcast(sums, _VECTOR.as_pointer())
+    for number, row in enumerate(sums_now or [words_now]):
+        for v, value in enumerate(row):
+            stored = builder.store(value, builder.gep(target, [_I32(number * vectors + v)]))
+            stored.align = 4
+
+
+def _constant(value: int) -> ir.Constant:
+    return ir.Constant(_VECTOR, [value] * WIDTH)
+
+
+def _loaded(builder: Any, pointer: Any) -> Any:  # noqa: ANN401
+    loaded = builder.load(pointer)
+    loaded.align = 4
+    return loaded
+
+
+def _spread(builder: Any, value: Any) -> Any:  # noqa: ANN401
+    """A number in every lane."""
+    single = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), value, _I32(0))
+    return builder.shuffle_vector(single, ir.Constant(_VECTOR, ir.Undefined), _constant(0))
