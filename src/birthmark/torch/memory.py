@@ -28,6 +28,7 @@ class _Held:
     elements: int
     dtype: str
     base: Value
+    device: str
     patches: list[tuple[Region, Value]] = field(default_factory=list)
 
     @property
@@ -40,6 +41,8 @@ class Memory:
 
     def __init__(self) -> None:
         self._held: dict[int, _Held] = {}
+        #: The device of storages that are now seen for the first time.
+        self.device = "cpu"
 
     def read(self, tensor: torch.Tensor) -> Value:
         """What a tensor's elements are made of, in C order."""
@@ -77,6 +80,10 @@ class Memory:
             held.patches = [each for each in held.patches if each[0] != region]
             held.patches.append((region, value))
 
+    def device_of(self, tensor: torch.Tensor) -> str:
+        """The device that the program takes the tensor to lie on: "cpu" or "cuda"."""
+        return self._of(tensor).device
+
     def key(self, tensor: torch.Tensor) -> int:
         """What tells a tensor's storage from all others."""
         self._of(tensor)
@@ -89,7 +96,7 @@ class Memory:
         if held is None:
             elements = storage.nbytes() // tensor.element_size()
             base = _existing(tensor, elements)
-            held = self._held[address] = _Held(storage, elements, name_of(tensor.dtype), base)
+            held = self._held[address] = _Held(storage, elements, name_of(tensor.dtype), base, self.device)
         return held
 
 

@@ -8,7 +8,8 @@ words for it; everything that depends on no draw and is small is computed for re
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
 import numpy as np
@@ -41,6 +42,9 @@ class Recorder(TorchDispatchMode):
         self.draws: list[TracedDraw] = []
         self.filled: list[int] = []
         self.factors: dict[int, Factor] = {}
+        #: Whether an operator is being recorded: what asks for devices then is not the program.
+        self.busy = False
+        self._placed: str | None = None
 
     def __torch_dispatch__(
         self,
@@ -50,14 +54,40 @@ class Recorder(TorchDispatchMode):
         kwargs: Mapping[str, Any] | None = None,
     ) -> Result:
         del types
-        given = bound(func, args, kwargs or {})
+        kwargs = dict(kwargs or {})
+        placed, busy = self._placed, self.busy
+        if isinstance(kwargs.get("device"), torch.device):
+            self._placed = self._placed or kwargs["device"].type
+            kwargs["device"] = torch.device("cpu")
+        self.busy = True
+        try:
+            return self._dispatched(func, args, kwargs)
+        finally:
+            self._placed, self.busy = placed, busy
+
+    def _dispatched(self, func: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Result:
+        given = bound(func, args, kwargs)
+        self.memory.device = self._device(_tensors((args, kwargs)))
         if is_random(func):
-            return self._random(func, args, kwargs or {}, given)
+            return self._random(func, args, kwargs, given)
         name = func._schema.name.removeprefix("aten::")  # noqa: SLF001 - torch has no public way
         follow = FOLLOWED.get(name)
         if follow is not None:
-            return follow(Step(self, func, args, dict(kwargs or {}), given))
-        return self.computed(func, args, kwargs or {})
+            return follow(Step(self, func, args, kwargs, given))
+        return self.computed(func, args, kwargs)
+
+    @contextmanager
+    def placing(self, device: str) -> Iterator[None]:
+        """While this lasts, new tensors lie on that device, whatever they are made of."""
+        before, self._placed = self._placed, device
+        try:
+            yield
+        finally:
+            self._placed = before
+
+    def device_of(self, tensor: torch.Tensor) -> str:
+        """The device that the program takes a tensor to lie on: "cpu" or "cuda"."""
+        return self.memory.device_of(tensor)
 
     def truncated(
         self, tensor: torch.Tensor, parameters: tuple[float, ...], generator: torch.Generator | None
@@ -75,7 +105,7 @@ class Recorder(TorchDispatchMode):
     ) -> int:
         """Note a call that fills a tensor; return its number."""
         number = len(self.draws)
-        stream, after = self.streams.place(tensor.device.type, generator, number)
+        stream, after = self.streams.place(self.memory.device_of(tensor), generator, number)
         self.draws.append(
             TracedDraw(
                 distribution,
@@ -137,6 +167,12 @@ class Recorder(TorchDispatchMode):
         with _disable_current_modes():
             flat = torch.from_numpy(np.array(numbers, CARRIERS[dtype])).to(tensor.dtype)
             return flat.reshape(tuple(tensor.shape))
+
+    def _device(self, inputs: Sequence[torch.Tensor]) -> str:
+        """Where the results of an operator lie: where it is told, or where its arguments do."""
+        if self._placed is not None:
+            return self._placed
+        return "cuda" if any(self.memory.device_of(each) == "cuda" for each in inputs) else "cpu"
 
     def _random(
         self,

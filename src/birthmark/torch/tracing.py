@@ -17,8 +17,7 @@ from unittest import mock
 
 import numpy as np
 import torch
-from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
-from torch.overrides import TorchFunctionMode
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from birthmark.errors import UsageError
 from birthmark.recipes.trace import Trace, TracedDraw, TracedStream, TracedTensor
@@ -33,6 +32,7 @@ from birthmark.recipes.trace_values import (
     draws_of,
     parts,
 )
+from birthmark.torch.gpu_stand_in import gpu_stand_in
 from birthmark.torch.memory import name_of
 from birthmark.torch.random_calls import Result
 from birthmark.torch.recording import Recorder
@@ -61,10 +61,10 @@ def trace(build: Callable[[], Any], *, device: Device = "cpu", model: str = "") 
     before = _foreign_state()
     with ExitStack() as stack:
         stack.enter_context(recorder.streams.kept())
-        stack.enter_context(_patched(recorder, device))
+        stack.enter_context(_patched(recorder))
         stack.enter_context(FakeTensorMode(allow_non_fake_inputs=True))
         stack.enter_context(recorder)
-        stack.enter_context(_Bridge(recorder))
+        stack.enter_context(gpu_stand_in(recorder, there=device == "cuda"))
         stack.enter_context(torch.device("cuda") if device == "cuda" else nullcontext())
         built = build()
         named, buffers = _tensors_of(built)
@@ -189,36 +189,9 @@ def _foreign_state() -> tuple[Any, ...]:
     return random.getstate(), repr(state), state["state"]["key"].tobytes()
 
 
-class _Bridge(TorchFunctionMode):
-    """What the other modes cannot see: the way to numpy, and `.cuda()`, which would look for a GPU."""
-
-    def __init__(self, recorder: Recorder) -> None:
-        super().__init__()
-        self._recorder = recorder
-
-    def __torch_function__(
-        self,
-        func: Callable[..., Any],
-        types: Result,
-        args: tuple[Any, ...] = (),
-        kwargs: Mapping[str, Any] | None = None,
-    ) -> Result:
-        if func is torch.Tensor.numpy:
-            real = self._recorder.real(args[0])
-            if real is None:
-                raise UsageError(
-                    "the program turns drawn numbers into a numpy array, which a trace does not have."
-                )
-            with torch.utils._python_dispatch._disable_current_modes():  # noqa: SLF001 - no public way
-                return real.numpy()
-        if func is torch.Tensor.cuda:
-            return args[0].to("cuda")
-        return func(*args, **dict(kwargs or {}))
-
-
 @contextmanager
-def _patched(recorder: Recorder, device: Device) -> Iterator[None]:
-    """Truncated normals are recorded whole; with device "cuda" there seems to be a GPU."""
+def _patched(recorder: Recorder) -> Iterator[None]:
+    """Truncated normals are recorded whole, and modules of fake tensors can change their dtype and device."""
 
     def truncated(
         tensor: torch.Tensor,
@@ -234,20 +207,8 @@ def _patched(recorder: Recorder, device: Device) -> Iterator[None]:
     def swap(first: torch.Tensor, second: torch.Tensor) -> None:
         """What `Module.to` needs of `torch.utils.swap_tensors`, which refuses fake tensors."""
         first.data = second
-        if isinstance(first, FakeTensor) and isinstance(second, FakeTensor):
-            first.fake_device = second.fake_device
 
     with ExitStack() as stack:
         stack.enter_context(mock.patch.object(torch.nn.init, "_no_grad_trunc_normal_", truncated))
         stack.enter_context(mock.patch.object(torch.utils, "swap_tensors", swap))
-        if device == "cuda":
-            stack.enter_context(
-                mock.patch.multiple(
-                    torch.cuda,
-                    is_available=lambda: True,
-                    device_count=lambda: 1,
-                    current_device=lambda: 0,
-                    synchronize=lambda *_: None,
-                )
-            )
         yield
