@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_module
+from dataclasses import asdict
 
 import numpy as np
 import typer
@@ -11,6 +12,8 @@ from birthmark.checkpoints import open_checkpoint
 from birthmark.checkpoints.interface import Checkpoint, TensorInfo
 from birthmark.survivors.survey import survey
 from birthmark.survivors.survivor import Survivors, TensorSurvey
+from birthmark.vocabulary.files import find_vocabulary
+from birthmark.vocabulary.rows import Told, tell
 
 #: Survivors are counted from this probability on, as the search does.
 LIKELY = 0.5
@@ -22,13 +25,31 @@ def run(model: str, *, json: bool) -> None:
     """Survey the checkpoint and print what was seen."""
     with open_checkpoint(model) as checkpoint:
         surveys = {each.tensor: each for each in survey(checkpoint)}
+        told, trouble = _told(checkpoint.source, surveys)
+        notes = [*checkpoint.notes, *([trouble] if trouble else [])]
         if json:
-            typer.echo(json_module.dumps(_document(checkpoint, surveys), indent=2, allow_nan=False))
+            document = _document(checkpoint, surveys, told, notes)
+            typer.echo(json_module.dumps(document, indent=2, allow_nan=False))
         else:
-            _print(checkpoint, surveys)
+            _print(checkpoint, surveys, told, notes)
 
 
-def _print(checkpoint: Checkpoint, surveys: dict[str, TensorSurvey]) -> None:
+def _told(source: str, surveys: dict[str, TensorSurvey]) -> tuple[dict[str, Told], str | None]:
+    """What each tensor's survivors stand for, and what was wrong with the tokenizer beside them."""
+    vocabulary, trouble = find_vocabulary(source)
+    told = {}
+    for name, each in surveys.items():
+        if each.survivors is not None:
+            found = each.survivors
+            ids = found.likely(LIKELY).tolist()
+            if (meaning := tell(name, each.shape, found.axis, ids, vocabulary)) is not None:
+                told[name] = meaning
+    return told, trouble
+
+
+def _print(
+    checkpoint: Checkpoint, surveys: dict[str, TensorSurvey], told: dict[str, Told], notes: list[str]
+) -> None:
     total = sum(file.size for file in checkpoint.files)
     typer.echo(
         f"{checkpoint.source}: {len(checkpoint.tensors):,} tensors in {len(checkpoint.files):,} "
@@ -40,7 +61,9 @@ def _print(checkpoint: Checkpoint, surveys: dict[str, TensorSurvey]) -> None:
         typer.echo(
             f"{info.name:<{width}}  {info.dtype:<9} {shape:>14}  {_seen(info, surveys.get(info.name))}"
         )
-    for note in checkpoint.notes:
+    for name, meaning in told.items():
+        typer.echo(f"\n{name}: {meaning.sentence}")
+    for note in notes:
         typer.echo(f"\nNote: {note}")
 
 
@@ -65,7 +88,9 @@ def _survivors(found: Survivors) -> str:
     return f"SURVIVORS: {count}, {found.distribution}, {what} {found.scale:.4g}: {listed}"
 
 
-def _document(checkpoint: Checkpoint, surveys: dict[str, TensorSurvey]) -> dict[str, object]:
+def _document(
+    checkpoint: Checkpoint, surveys: dict[str, TensorSurvey], told: dict[str, Told], notes: list[str]
+) -> dict[str, object]:
     tensors = []
     for info in checkpoint.tensors.values():
         found = surveys.get(info.name)
@@ -79,6 +104,7 @@ def _document(checkpoint: Checkpoint, surveys: dict[str, TensorSurvey]) -> dict[
                 "special": {kind: ids.tolist() for kind, ids in found.special.items()} if found else {},
                 "sampled": found.sampled if found else False,
                 "reason": _reason(info, found),
+                "stands_for": asdict(told[info.name]) if info.name in told else None,
             }
         )
     files = [{"name": file.name, "size": file.size} for file in checkpoint.files]
@@ -88,7 +114,7 @@ def _document(checkpoint: Checkpoint, surveys: dict[str, TensorSurvey]) -> dict[
         "files": files,
         "tensors": tensors,
         "bytes_read": checkpoint.bytes_read,
-        "notes": list(checkpoint.notes),
+        "notes": notes,
     }
 
 

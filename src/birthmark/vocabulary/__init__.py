@@ -1,0 +1,1 @@
+"""What rows stand for: tokens of a tokenizer, positions, classes, inputs."""
