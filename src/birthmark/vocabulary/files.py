@@ -1,7 +1,7 @@
 """Tokenizer files beside a checkpoint: found by their names, read as data, never run.
 
 Read are Hugging Face's `tokenizer.json`, SentencePiece models, tiktoken's lists, and the plain `vocab.json`,
-`vocab.txt` and `vocabulary.txt`. A tokenizer that cannot be read is a hint that is missing, told in one sentence.
+`vocab.txt` and `vocabulary.txt`. A tokenizer that cannot be read is a missing hint, told in one sentence.
 """
 
 from __future__ import annotations

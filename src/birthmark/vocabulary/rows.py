@@ -140,7 +140,7 @@ def _plain_sentence(things: Things, shape: tuple[int, ...], ids: Sequence[int]) 
         )
     if things == "input":
         return (
-            f"{count:,} of {shape[1]:,} inputs of this layer were always zero in training, or had no effect."
+            f"{count:,} of {shape[1]:,} inputs of this layer were always zero in training, or nearly always."
         )
     return (
         f"{count:,} of {shape[0]:,} outputs of this layer never received a gradient: classes that never "
