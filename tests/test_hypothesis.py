@@ -329,3 +329,39 @@ def test_impossible_hypotheses_are_refused(change: dict[str, Any], error: type[E
     """A layout, offset, generator or cut that cannot be is an error at once."""
     with pytest.raises(error):
         Hypothesis(**{"draw": Draw("normal", (0.0, 1.0), (2, 2)), "threads": 256, **change})
+
+
+def test_double_draws_up_to_2_4_move_the_offset_by_half() -> None:
+    """The same values, but the next draw starts among words already used; other dtypes do not care."""
+    draw = Draw("normal", (0.0, 1.0), (40, 100), "float64")
+    newer, older = Hypothesis(draw, 256), Hypothesis(draw, 256, offsets="2.4-")
+    assert np.array_equal(newer.tensor(3), older.tensor(3))
+    assert (newer.end_offset, older.end_offset) == (32, 16)
+    single = Draw("normal", (0.0, 1.0), (40, 100))
+    assert Hypothesis(single, 256).end_offset == Hypothesis(single, 256, offsets="2.4-").end_offset
+    indices = np.arange(4000)
+    assert np.array_equal(newer.blocks(indices), older.blocks(indices))
+    assert len(np.unique(older.blocks(indices))) == 2048  # two values a block, the last blocks half used
+
+
+def test_redraws_can_lie_further_apart() -> None:
+    """With a step of its own, each draw again comes from there; in bounds nothing changes."""
+    draw = Draw("truncated-normal", (0.0, 1.0, -1.0, 1.0), (10, 100), version="2.12+")
+    near, far = Hypothesis(draw, 256), Hypothesis(draw, 256, redraw_step=4000)
+    first = Hypothesis(Draw("normal", (0.0, 1.0), (10, 100)), 256).tensor(3)
+    again = Hypothesis(Draw("normal", (0.0, 1.0), (10, 100)), 256, offset=4000).tensor(3)
+    inside, second = np.abs(first) <= 1, np.abs(again) <= 1
+    assert np.array_equal(far.tensor(3)[inside], first[inside])
+    assert np.array_equal(near.tensor(3)[inside], first[inside])
+    assert np.array_equal(far.tensor(3)[~inside & second], again[~inside & second])
+    assert not np.array_equal(near.tensor(3), far.tensor(3))
+    assert far.end_offset_of(3) % 4000 == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "error"), [({"offsets": "2.4"}, UnknownName), ({"redraw_step": 6}, UsageError)]
+)
+def test_impossible_rules_are_refused(change: dict[str, Any], error: type[Exception]) -> None:
+    """An offset rule that nobody has, or redraws between calls."""
+    with pytest.raises(error):
+        Hypothesis(Draw("normal", (0.0, 1.0), (2, 2)), 256, **change)

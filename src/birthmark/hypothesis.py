@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from birthmark.devices.catalogue import Arithmetic as Arithmetic
-from birthmark.devices.layout import Layout, Piece, pieces, unroll_of
+from birthmark.devices.layout import Layout, Piece, calls_of, locate, offset_unroll, pieces
 from birthmark.errors import UnknownName, UsageError
 from birthmark.recipes.sharding import WHOLE, Sharding
 from birthmark.samplers.arithmetic import code_of
@@ -63,6 +63,9 @@ class Hypothesis:
         offset: the generator's offset when the draw starts, a multiple of 4.
         sharding: how the tensor is cut among processes.
         generator: the bit source; "philox" is the only one that has layouts.
+        offsets: how far double draws move the offset: "2.5+", or "2.4-" for PyTorch up to 2.4.
+        redraw_step: how far each draw again of a truncated normal of torch 2.12 lies behind the one before;
+            None for what the call itself moves the offset by. A distributed tensor has a step of its own.
     """
 
     draw: Draw
@@ -71,14 +74,19 @@ class Hypothesis:
     offset: int = 0
     sharding: Sharding = WHOLE
     generator: str = "philox"
+    offsets: str = "2.5+"
+    redraw_step: int | None = None
 
     def __post_init__(self) -> None:
         Layout(self.threads)
         code_of(self.arithmetic)
+        offset_unroll(self.draw.unroll, self.offsets)
         if self.generator != "philox":
             raise UnknownName("generator", self.generator, ("philox",))
         if not 0 <= self.offset < OFFSET_LIMIT or self.offset % 4:
             raise UsageError(f"offset {self.offset}: expected a multiple of 4, from 0 to 2^63 - 4.")
+        if self.redraw_step is not None and (self.redraw_step < 0 or self.redraw_step % 4):
+            raise UsageError(f"redraws {self.redraw_step} apart: expected a multiple of 4, from 0 on.")
         self.sharding.local_shape(self.draw.shape)
 
     @property
@@ -94,15 +102,14 @@ class Hypothesis:
 
     def end_offset_of(self, seed: int, rank: int = 0) -> int:
         """The generator's offset after the draw on one rank; goes through its elements where it must."""
-        step = self._launches()[1]
         if not self.draw.redraws:
-            return self.offset + step
+            return self.offset + self._launches()[1]
         size = self._local_size()
         again = 0
         for begin in range(rank * size, (rank + 1) * size, CHUNK):
             indices = np.arange(begin, min(begin + CHUNK, (rank + 1) * size))
             again = max(again, self._redrawn(seed, self._locate(indices))[1])
-        return self.offset + step * (1 + again)
+        return self.offset + self._redraw_step * (1 + again)
 
     def locate(self, indices: NDArray[np.int64]) -> Location:
         """Where the elements at `indices` come from, in the shape of `indices`.
@@ -157,7 +164,7 @@ class Hypothesis:
     def blocks(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
         """One number for each element; equal where elements share rank and Philox block, so their words."""
         place = self.locate(indices)
-        calls = max(self._launches()[1] // 4, 1)
+        calls = calls_of(self._launches()[0], Layout(self.threads), self.draw.unroll)
         counter = (place.counter - np.uint64(self.offset // 4)).astype(np.int64)
         blocks: NDArray[np.int64] = (place.rank * calls + counter) * self.threads + place.thread.astype(
             np.int64
@@ -200,9 +207,13 @@ class Hypothesis:
     def _local_size(self) -> int:
         return math.prod(self.sharding.local_shape(self.draw.shape))
 
+    @property
+    def _redraw_step(self) -> int:
+        return self._launches()[1] if self.redraw_step is None else self.redraw_step
+
     def _launches(self) -> tuple[tuple[Piece, ...], int]:
         """The launches of every rank, and how far they move its offset."""
-        return pieces(self._local_size(), self.draw.dtype, Layout(self.threads))
+        return pieces(self._local_size(), self.draw.dtype, Layout(self.threads), rule=self.offsets)
 
     def _runs(self, start: int, stop: int) -> Iterator[tuple[int, Piece, int, int]]:
         """The parts of a range that single launches draw: rank, launch, and the range within the launch."""
@@ -218,19 +229,9 @@ class Hypothesis:
 
     def _locate(self, indices: NDArray[np.int64]) -> Location:
         rank, local, _ = self.sharding.locate(self.draw.shape, indices)
-        launches, _ = self._launches()
-        layout, unroll = Layout(self.threads), unroll_of(self.draw.dtype)
-        if len(launches) < 2:
-            call, lane, thread = layout.locate(self._local_size(), local, unroll)
-            return Location(rank, call + np.uint64(self.offset // 4), thread, lane)
-        counter, thread = np.empty(local.shape, np.uint64), np.empty(local.shape, np.uint64)
-        lane = np.empty(local.shape, np.uint8)
-        which = np.searchsorted([piece.start for piece in launches], local, side="right") - 1
-        for number in np.flatnonzero(np.bincount(which.reshape(-1))):
-            piece, here = launches[number], which == number
-            call, lane[here], thread[here] = layout.locate(piece.size, local[here] - piece.start, unroll)
-            counter[here] = call + np.uint64((self.offset + piece.offset) // 4)
-        return Location(rank, counter, thread, lane)
+        launched, _ = self._launches()
+        counter, lane, thread = locate(launched, Layout(self.threads), local, self.draw.unroll)
+        return Location(rank, counter + np.uint64(self.offset // 4), thread, lane)
 
     def _raw_of(self, seed: int, place: Location) -> Values:
         ranks = range(self.sharding.ways)
@@ -253,7 +254,7 @@ class Hypothesis:
         again = 0
         while beyond.any():
             again += 1
-            later = place.counter[beyond] + np.uint64(self._launches()[1] // 4 * again)
+            later = place.counter[beyond] + np.uint64(self._redraw_step // 4 * again)
             fresh = self._raw_of(
                 seed, Location(place.rank[beyond], later, place.thread[beyond], place.lane[beyond])
             )

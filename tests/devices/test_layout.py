@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from birthmark.devices.layout import Layout, Piece, pieces, unroll_of
+from birthmark.devices.layout import (
+    Layout,
+    Piece,
+    calls_of,
+    launches,
+    locate,
+    offset_unroll,
+    pieces,
+    unroll_of,
+)
 from birthmark.errors import UnknownName, UsageError
 
 H100 = 270_336
@@ -243,3 +252,45 @@ def test_pieces_refuse_an_unknown_dtype() -> None:
     """The byte limit needs a dtype that has a width."""
     with pytest.raises(UnknownName):
         pieces(10, "float33", Layout(256))
+
+
+def test_launches_of_any_width() -> None:
+    """Integers and truth values split by their own bytes; floats as `pieces` says."""
+    layout = Layout(A100)
+    assert launches(1000, 4, layout, unroll=4) == pieces(1000, "float32", layout)
+    assert len(launches(2**29 + 1, 2, layout, unroll=4)[0]) == 1
+    assert len(launches(2**29 + 1, 4, layout, unroll=4)[0]) == 2
+    assert len(launches(2**31, 1, layout, unroll=4)[0]) == 2
+
+
+def test_offsets_of_two_word_draws_up_to_2_4() -> None:
+    """The advance reckoned with four values a call; where two come, it falls short."""
+    layout = Layout(256)
+    assert launches(4096, 8, layout, unroll=2)[1] == 32
+    assert launches(4096, 8, layout, unroll=2, rule="2.4-")[1] == 16
+    assert launches(4096, 4, layout, unroll=4, rule="2.4-") == launches(4096, 4, layout, unroll=4)
+    assert offset_unroll(2, "2.4-") == 4
+    with pytest.raises(UnknownName, match="offset rule"):
+        offset_unroll(2, "2.3")
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    n=st.integers(min_value=0, max_value=5000),
+    blocks=st.integers(min_value=1, max_value=5),
+    unroll=st.sampled_from([2, 4]),
+    rule=st.sampled_from(["2.5+", "2.4-"]),
+    limit=st.sampled_from([900, 2**31 - 1]),
+)
+def test_places_over_all_launches(n: int, blocks: int, unroll: int, rule: str, limit: int) -> None:
+    """Each element lies where its own launch puts it, and no counter reaches the bound."""
+    layout = Layout(256 * blocks)
+    launched, _ = launches(n, 4, layout, unroll=unroll, rule=rule, limit=limit)
+    counter, lane, thread = locate(launched, layout, np.arange(n), unroll)
+    for piece in launched:
+        own = slice(piece.start, piece.start + piece.size)
+        call, lanes, threads = layout.locate(piece.size, np.arange(piece.size), unroll)
+        assert np.array_equal(counter[own], call + np.uint64(piece.offset // 4))
+        assert np.array_equal(lane[own], lanes)
+        assert np.array_equal(thread[own], threads)
+    assert calls_of(launched, layout, unroll) == max(counter.tolist(), default=0) + 1

@@ -178,6 +178,46 @@ def launches(
     return tuple(found), offset
 
 
+def locate(
+    launched: tuple[Piece, ...], layout: Layout, indices: NDArray[np.int64], unroll: int
+) -> tuple[NDArray[np.uint64], NDArray[np.uint8], NDArray[np.uint64]]:
+    """Where elements of a call come from, over all its launches.
+
+    Args:
+        launched: the launches of the call, as `launches` gives them.
+        layout: the device's layout.
+        indices: flat indices in storage order (not checked), any shape.
+        unroll: values that one call of a thread makes.
+
+    Returns:
+        (counter, lane, thread) of each element: uint64, uint8, uint64, in the shape of `indices`. The counter
+        is in calls from the generator's offset before the call.
+    """
+    if len(launched) < 2:
+        size = launched[0].size if launched else 0
+        return layout.locate(size, indices, unroll)
+    counter, thread = np.empty(indices.shape, np.uint64), np.empty(indices.shape, np.uint64)
+    lane = np.empty(indices.shape, np.uint8)
+    which = np.searchsorted([piece.start for piece in launched], indices, side="right") - 1
+    for number in np.flatnonzero(np.bincount(which.reshape(-1))):
+        piece, here = launched[number], which == number
+        call, lane[here], thread[here] = layout.locate(piece.size, indices[here] - piece.start, unroll)
+        counter[here] = call + np.uint64(piece.offset // 4)
+    return counter, lane, thread
+
+
+def calls_of(launched: tuple[Piece, ...], layout: Layout, unroll: int) -> int:
+    """A number above every counter that `locate` gives; at least 1.
+
+    Up to PyTorch 2.4 it can lie beyond the end of the offset, in double precision.
+    """
+    most = (
+        piece.offset // 4 + (piece.size - 1) // (unroll * layout.launch_threads(piece.size)) + 1
+        for piece in launched
+    )
+    return max(most, default=1)
+
+
 def _halves(n: int, width: int, limit: int) -> list[int]:
     """Sizes of the parts of a contiguous tensor that fit, in memory order; the smaller half comes first."""
     if n <= limit and 1 + (n - 1) * width <= limit:

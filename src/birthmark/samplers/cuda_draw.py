@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from birthmark.devices.layout import Layout, Piece, launches
+from birthmark.devices.layout import Layout, Piece, launches, locate
 from birthmark.errors import UsageError
 from birthmark.generators.philox import key_of
 from birthmark.samplers.arithmetic import code_of
@@ -181,17 +181,9 @@ class CudaDraw:
 
     def _raw_at(self, seed: int, flat: NDArray[np.int64]) -> NDArray[Any]:
         """Raw values of elements that are known to exist."""
-        sampler, layout = self.sampler, Layout(self.threads)
-        pieces, _ = self._launches()
-        counter, thread = np.empty(flat.shape, np.uint64), np.empty(flat.shape, np.uint64)
-        lane = np.empty(flat.shape, np.uint8)
-        which = np.searchsorted([piece.start for piece in pieces], flat, side="right") - 1
-        for number, piece in enumerate(pieces):
-            here = which == number
-            call, lane[here], thread[here] = layout.locate(
-                piece.size, flat[here] - piece.start, sampler.unroll
-            )
-            counter[here] = call + np.uint64((self.offset + piece.offset) // 4)
+        sampler = self.sampler
+        call, lane, thread = locate(self._launches()[0], Layout(self.threads), flat, sampler.unroll)
+        counter = call + np.uint64(self.offset // 4)
         if sampler.source == "words":
             return words_at(seed, counter, thread, lane, joined=sampler.unroll == 2)
         return standard_at(
