@@ -1,10 +1,10 @@
-"""Normal draws of PyTorch's CPU generator on fewer than 16 values: pairs in double, one kept for later.
+"""Normal draws of PyTorch's CPU generator one pair at a time: in double, the second value kept for later.
 
-Source: pytorch `aten/src/ATen/core/DistributionsHelper.h` (`normal_distribution<double>`), 1.13.1 to
-2.15.0. Each pair takes four words: u1 gives the angle, u2 the radius. The first value leaves at once. The
-second stays in the generator until the next scalar draw, of whatever tensor, even past vectorised draws in
-between; seeding clears it. Tensors that are not contiguous take this path at any size. The functions are
-the C library's.
+So are made normals of fewer than 16 values, those of tensors that are not contiguous, and log-normals.
+Source: pytorch `aten/src/ATen/core/DistributionsHelper.h` (`normal_distribution<double>`), 1.13.1 to 2.15.0.
+Each pair takes four words: u1 gives the angle, u2 the radius, by log1p(-u2), up to 1.13 by log(1 - u2). The
+first value leaves at once. The second stays in the generator until the next such draw, of whatever tensor,
+even past vectorised draws in between; seeding clears it. The functions are the C library's.
 """
 
 from __future__ import annotations
@@ -16,12 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from birthmark.errors import UsageError
+from birthmark.numerics.compiled import fma, kernel
+from birthmark.samplers.cpu_call import CpuCall, Read, Values, carried
+from birthmark.samplers.cpu_uniform import unit64
 
 #: Words behind one pair of values.
 WORDS_A_PAIR = 4
 
-_STEP = 2.0**-53
-_MASK = (1 << 53) - 1
+_TWO_PI = np.float64(2.0 * math.pi)
+_MINUS_TWO = np.float64(-2.0)
+_ONE = np.float64(1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,22 +73,116 @@ def draw(
     needed, _ = consumed(size, kept=kept is not None)
     if len(words) < needed:
         raise UsageError(f"{len(words)} words for a scalar draw of {size} values; expected {needed}.")
-    values = np.empty(size, np.float32)
-    at = 0
-    for i in range(size):
-        if kept is None:
-            standard, kept = pair([int(word) for word in words[at : at + WORDS_A_PAIR]])
-            at += WORDS_A_PAIR
-        else:
-            standard, kept = kept, None
-        values[i] = standard * std + mean
-    return ScalarDraw(values, at, kept)
+    call = CpuCall("normal", (mean, std), size)
+    standard, left = following(words[:needed], size, kept)
+    return ScalarDraw(finish(standard, call), needed, left)
 
 
-def pair(words: list[int]) -> tuple[float, float]:
-    """The two standard normals of four words, the first to leave first."""
-    u1 = (words[0] << 32 | words[1]) & _MASK
-    u2 = (words[2] << 32 | words[3]) & _MASK
-    radius = math.sqrt(-2.0 * math.log1p(-u2 * _STEP))
-    angle = 2.0 * math.pi * (u1 * _STEP)
-    return radius * math.cos(angle), radius * math.sin(angle)
+def pairs(words: NDArray[np.uint32], *, one_minus: bool = False) -> NDArray[np.float64]:
+    """The two standard normals of each four words, in the order in which they leave.
+
+    Args:
+        words: uint32[..., 4].
+        one_minus: take the logarithm of 1 - u, as PyTorch up to 1.13 does.
+
+    Returns:
+        float64[..., 2].
+    """
+    flat = np.ascontiguousarray(words, np.uint32).reshape(-1, WORDS_A_PAIR)
+    out = np.empty((len(flat), 2), np.float64)
+    _pairs_all(flat, one_minus, out)
+    return out.reshape(*words.shape[:-1], 2)
+
+
+def following(
+    words: NDArray[np.uint32], size: int, kept: float | None, *, one_minus: bool = False
+) -> tuple[NDArray[np.float64], float | None]:
+    """(the next `size` standard normals of a generator, what it keeps afterwards).
+
+    Args:
+        words: exactly the words that they take, see `consumed`.
+        size: how many.
+        kept: what it kept before.
+        one_minus: as for `pairs`.
+    """
+    fresh = pairs(words.reshape(-1, WORDS_A_PAIR), one_minus=one_minus).ravel()
+    known = fresh if kept is None else np.concatenate([[kept], fresh])
+    return known[:size], float(known[size]) if len(known) > size else None
+
+
+def finish(standard: NDArray[np.float64], call: CpuCall) -> Values:
+    """What a draw stores for its standard normals: scaled in double, exponentiated if log-normal, rounded."""
+    mean, std = call.bounds
+    out = np.empty(standard.size, np.float64)
+    exponential = call.distribution == "log-normal"
+    _finish_all(standard.ravel(), np.float64(mean), np.float64(std), call.fused, exponential, out)
+    return carried(out.reshape(standard.shape), call.dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarNormal:
+    """The sampler of normals pair by pair.
+
+    Attributes:
+        call: a normal or log-normal draw.
+        kept_at: where the generator keeps a value from before: the position of the first of that pair's
+            four words, counted from this draw's first word and so negative; None if it keeps none.
+    """
+
+    call: CpuCall
+    kept_at: int | None = None
+
+    def __post_init__(self) -> None:
+        _, std = self.call.bounds
+        if std < 0 or (std == 0 and self.call.distribution == "log-normal"):
+            raise UsageError(
+                f"a {self.call.distribution} draw with standard deviation {std}; expected more than 0."
+            )
+
+    @property
+    def consumed(self) -> int:
+        """Words that the draw takes."""
+        return consumed(self.call.size, kept=self.kept_at is not None)[0]
+
+    @property
+    def keeps_at(self) -> int | None:
+        """`kept_at` for what comes after, counted from this draw's first word."""
+        taken, keeps = consumed(self.call.size, kept=self.kept_at is not None)
+        if not keeps:
+            return None
+        return self.kept_at if self.call.size == 0 else taken - WORDS_A_PAIR
+
+    def values(self, read: Read, indices: NDArray[np.int64]) -> Values:
+        """The values of elements, decoded."""
+        order = np.asarray(indices, np.int64) - (0 if self.kept_at is None else 1)
+        first = WORDS_A_PAIR * (order >> 1)
+        if self.kept_at is not None:
+            first = np.where(order < 0, self.kept_at, first)
+        both = pairs(read(first[..., None] + np.arange(WORDS_A_PAIR)), one_minus=self.call.rules.one_minus)
+        return finish(np.where(order & 1, both[..., 1], both[..., 0]), self.call)
+
+
+@kernel()
+def _pairs_all(words: NDArray[np.uint32], one_minus: bool, out: NDArray[np.float64]) -> None:
+    for i in range(len(words)):
+        u1 = unit64(words[i, 0], words[i, 1])
+        u2 = unit64(words[i, 2], words[i, 3])
+        logarithm = math.log(_ONE - u2) if one_minus else math.log1p(-u2)
+        radius = math.sqrt(_MINUS_TWO * logarithm)
+        angle = _TWO_PI * u1
+        out[i, 0] = radius * math.cos(angle)
+        out[i, 1] = radius * math.sin(angle)
+
+
+@kernel()
+def _finish_all(
+    standard: NDArray[np.float64],
+    mean: np.float64,
+    std: np.float64,
+    fused: bool,
+    exponential: bool,
+    out: NDArray[np.float64],
+) -> None:
+    for i in range(len(standard)):
+        value = fma(standard[i], std, mean) if fused else np.float64(standard[i] * std) + mean
+        out[i] = math.exp(value) if exponential else value

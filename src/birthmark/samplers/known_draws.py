@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from birthmark.devices.catalogue import Arithmetic
 from birthmark.errors import SelfTestFailed, UsageError
 from birthmark.numerics.dtypes import encode
 from birthmark.samplers.bernoulli import Bernoulli, BernoulliEach
@@ -40,6 +41,7 @@ class KnownDraw:
         parameters: its numbers, None where one is left out; see `call`.
         dtype: of the tensor.
         rules: the version rules that matter, in the order of the file's head.
+        arithmetic: how words become floats on the device.
         seed: 64-bit seed.
         offset: the generator's offset before the call.
         threads: G of the device.
@@ -54,6 +56,7 @@ class KnownDraw:
     parameters: tuple[float | None, ...]
     dtype: str
     rules: tuple[str, ...]
+    arithmetic: Arithmetic
     seed: int
     offset: int
     threads: int
@@ -108,7 +111,7 @@ def known_draws() -> tuple[KnownDraw, ...]:
             source = line.strip("[]")
         elif line and not line.startswith("#"):
             what, where, at, values = (part.split() for part in line.split("|"))
-            sampler, parameters, dtype, rules = what
+            sampler, parameters, dtype, rules, arithmetic = what
             seed, offset, threads, size = (int(number, 0) for number in where)
             found.append(
                 KnownDraw(
@@ -117,6 +120,7 @@ def known_draws() -> tuple[KnownDraw, ...]:
                     tuple(None if number == "none" else float(number) for number in parameters.split(",")),
                     dtype,
                     tuple(rules.split(",")),
+                    arithmetic,  # type: ignore[arg-type]  # checked by the call
                     seed,
                     offset,
                     threads,
@@ -147,7 +151,7 @@ def check_draws() -> None:
 
 
 def _launched(known: KnownDraw, sampler: Any, offsets: str) -> CudaDraw:  # noqa: ANN401 - any sampler
-    return CudaDraw(sampler, known.size, known.threads, offset=known.offset, offsets=offsets)
+    return CudaDraw(sampler, known.size, known.threads, known.arithmetic, known.offset, offsets)
 
 
 def _float_draw(known: KnownDraw) -> CudaDraw:
@@ -180,12 +184,14 @@ def _bernoulli(known: KnownDraw) -> CudaDraw:
 def _bernoulli_each(known: KnownDraw) -> BernoulliEach:
     # The probabilities are those of numpy's old generator, whose seed is the parameter.
     stream = np.random.RandomState(int(known.parameters[0] or 0))
-    return BernoulliEach(stream.rand(known.size).astype(known.dtype), known.dtype, known.offset)
+    return BernoulliEach(
+        stream.rand(known.size).astype(known.dtype), known.dtype, known.offset, known.arithmetic
+    )
 
 
 def _dropout(known: KnownDraw) -> Dropout:
     keep, vector = (float(number or 0.0) for number in known.parameters)
-    return Dropout(known.size, known.threads, keep, known.dtype, int(vector), known.offset)
+    return Dropout(known.size, known.threads, keep, known.dtype, int(vector), known.offset, known.arithmetic)
 
 
 def _permutation(known: KnownDraw) -> Permutation:
