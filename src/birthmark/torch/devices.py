@@ -187,20 +187,6 @@ def _dropout(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> torch
     return made
 
 
-def _backward(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> None:  # noqa: ANN401, ARG001
-    """`Tensor.backward`: what it calls may draw again, as checkpointing does, and must be seen."""
-    names = ("gradient", "retain_graph", "create_graph", "inputs")
-    bound = {**dict(zip(names, args[1:], strict=False)), **kwargs}
-    with mode:
-        torch.autograd.backward(
-            args[0],
-            bound.get("gradient"),
-            bound.get("retain_graph"),
-            bound.get("create_graph", False),
-            inputs=bound.get("inputs"),
-        )
-
-
 #: What the function mode does instead of PyTorch's own function.
 HANDLERS: Final[dict[Any, Callable[..., Any]]] = {
     torch.Tensor.device.__get__: _device,
@@ -222,5 +208,4 @@ HANDLERS: Final[dict[Any, Callable[..., Any]]] = {
     torch.Tensor.pin_memory: _pinned,
     torch.dropout: _dropout,
     torch.nn.functional.dropout: _dropout,
-    torch.Tensor.backward: _backward,
 }

@@ -6,22 +6,23 @@ Only the operations that fill a tensor in place are written down here. All other
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import torch
 
 from birthmark.devices.layout import Layout, offset_unroll
 from birthmark.errors import NotPredicted, UsageError
-from birthmark.samplers.bernoulli import Bernoulli, BernoulliEach
+from birthmark.samplers.bernoulli import Bernoulli
 from birthmark.samplers.cuda_draw import CudaDraw, Sampler
+from birthmark.samplers.cuda_stream import CudaStream
 from birthmark.samplers.derived import Cauchy, Geometric, LogNormal
 from birthmark.samplers.draw import Draw
-from birthmark.samplers.dropout import Dropout, vector_of
+from birthmark.samplers.dropout import vector_of
 from birthmark.samplers.exponential import Exponential
 from birthmark.samplers.integers import Integers
-from birthmark.samplers.permutation import Permutation
 from birthmark.torch.generators import PlainGenerator, VirtualGenerator
 from birthmark.torch.machine import Drawn, Machine
 from birthmark.torch.storage import in_order, index_of, pieces
@@ -161,35 +162,24 @@ def _bernoulli_each(
     machine: Machine, tensor: torch.Tensor, p: torch.Tensor, *, generator: PlainGenerator | None = None
 ) -> torch.Tensor:
     """One probability for each element."""
-    index, source = _located(machine, tensor, generator)
-    before = source.position.offset
-    spread = p.detach().expand(tensor.shape)
-    wide = spread.double() if p.dtype == torch.float64 else spread.float()
     if not tensor.is_contiguous():
         raise NotPredicted(
             "bernoulli_ with a tensor of probabilities is predicted for contiguous tensors only."
         )
-    drawn = BernoulliEach(
-        wide.contiguous().view(-1).numpy(), _dtype(tensor), before, machine.gpus[index].arithmetic
-    )
-    tensor.detach().view(-1).copy_(torch.from_numpy(drawn.run(source.position.seed)))
-    source.position.offset = drawn.end_offset
-    _tell(machine, drawn, tensor, index, source, before)
+    spread = p.detach().expand(tensor.shape).to(torch.float64 if p.dtype == torch.float64 else torch.float32)
+    line = spread.contiguous().view(-1).numpy()
+    with _streaming(machine, tensor, generator, "bernoulli-each") as stream:
+        kept = stream.bernoulli(tensor.numel(), line, _dtype(tensor))
+    tensor.detach().view(-1).copy_(torch.from_numpy(kept))
     return tensor
 
 
 def _permutation(
     machine: Machine, size: int, *, generator: PlainGenerator | None = None, out: torch.Tensor
 ) -> torch.Tensor:
-    index, source = _located(machine, out, generator)
-    before = source.position.offset
-    drawn = Permutation(
-        int(size), machine.gpus[index].threads, before, machine.rules.integers, machine.rules.offsets
-    )
-    out.resize_(int(size)).copy_(torch.from_numpy(drawn.run(source.position.seed)))
-    source.position.offset = drawn.end_offset
-    _tell(machine, drawn, out, index, source, before)
-    return out
+    with _streaming(machine, out, generator, "permutation") as stream:
+        found = stream.permutation(int(size))
+    return out.resize_(int(size)).copy_(torch.from_numpy(found))
 
 
 def _native_dropout(
@@ -201,25 +191,20 @@ def _native_dropout(
         return tensor.clone(), mask
     if p == 1:
         return torch.zeros_like(tensor), mask.zero_()
-    index, source = _located(machine, tensor, None)
-    gpu, before, dtype = machine.gpus[index], source.position.offset, _dtype(tensor)
-    view = in_order(tensor)
-    if view.dim() > 1:
+    if in_order(tensor).dim() > 1:
         raise NotPredicted("dropout is predicted for tensors without gaps; call .contiguous() before.")
-    vector = vector_of(dtype, machine.rules.release, machine.rules.cuda, gpu.arithmetic)
-    while vector > 1 and tensor.storage_offset() % vector:  # a load must be aligned
+    gpu, dtype, rules = machine.gpus[_located(machine, tensor, None)[0]], _dtype(tensor), machine.rules
+    vector = vector_of(dtype, rules.release, rules.cuda, gpu.arithmetic)
+    while tensor.storage_offset() % vector or tensor.numel() % vector:  # a load must be aligned, and whole
         vector //= 2
-    drawn = Dropout(tensor.numel(), gpu.threads, 1.0 - float(p), dtype, vector, before, gpu.arithmetic)
-    if drawn.taken == 1 and not tensor.is_contiguous():
+    if vector == 1 and not tensor.is_contiguous():
         raise NotPredicted("dropout of a transposed tensor that is taken one by one is not predicted.")
-    in_order(mask).copy_(torch.from_numpy(drawn.run(source.position.seed)))
+    with _streaming(machine, tensor, None, "dropout") as stream:
+        in_order(mask).copy_(torch.from_numpy(stream.dropout(tensor.numel(), float(p), dtype, vector=vector)))
     carrier = torch.float64 if dtype == "float64" else torch.float32
-    keep = float(torch.tensor(drawn.keep, dtype=carrier, device="cpu"))
+    keep = float(torch.tensor(1.0 - float(p), dtype=carrier, device="cpu"))
     scale = torch.tensor(1.0 / keep, dtype=carrier, device="cpu")
-    kept = (tensor.detach().to(carrier) * mask.to(carrier)) * scale
-    source.position.offset = drawn.end_offset
-    _tell(machine, drawn, tensor, index, source, before)
-    return kept.to(tensor.dtype), mask
+    return (tensor.detach().to(carrier) * mask.to(carrier) * scale).to(tensor.dtype), mask
 
 
 #: The operations that draw, by PyTorch's names. What they call `from` and `lambda` comes by position.
@@ -249,7 +234,7 @@ def _located(
     machine: Machine, tensor: torch.Tensor, generator: PlainGenerator | None
 ) -> tuple[int, VirtualGenerator]:
     """The GPU of a draw, and its generator."""
-    if torch.is_autocast_enabled("cuda"):
+    if machine.autocast:
         raise NotPredicted(
             "a draw under torch.autocast('cuda'): its dtype may be another on a GPU than here; draw outside."
         )
@@ -259,6 +244,26 @@ def _located(
             "a draw into a tensor of the CPU with a virtual GPU's rules; move it with .cuda() first."
         )
     return index, machine.generator(generator, index)
+
+
+@contextlib.contextmanager
+def _streaming(
+    machine: Machine, tensor: torch.Tensor, generator: PlainGenerator | None, name: str
+) -> Iterator[CudaStream]:
+    """The generator of a draw as a stream, for what is not filled element by element."""
+    index, source = _located(machine, tensor, generator)
+    gpu, position = machine.gpus[index], source.position
+    stream = CudaStream(
+        position.seed,
+        threads=gpu.threads,
+        arithmetic=gpu.arithmetic,
+        version=machine.version,
+        cuda=machine.cuda,
+        offset=position.offset,
+    )
+    yield stream
+    before, position.offset = position.offset, stream.offset
+    _tell(machine, name, tensor, index, source, before)
 
 
 def _tell(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
+import threading
 import weakref
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +18,7 @@ from birthmark.devices.catalogue import Arithmetic, Device, find
 from birthmark.devices.layout import Layout
 from birthmark.errors import UsageError
 from birthmark.samplers.arithmetic import code_of
-from birthmark.samplers.torch_rules import TorchRules
+from birthmark.samplers.torch_rules import rules
 from birthmark.torch.generators import RANDOM_BITS, PlainGenerator, Position, VirtualGenerator
 
 #: Threads per SM that are supposed of a GPU of which only G is known: the first that divides it.
@@ -80,7 +82,7 @@ class Drawn:
     """One draw on a virtual GPU, as observers are told of it.
 
     Attributes:
-        sampler: what was drawn (see `birthmark.samplers.cuda_draw.Sampler`).
+        sampler: what was drawn: one of `birthmark.samplers`, or a word for permutations and masks.
         tensor: what it filled.
         index: the GPU.
         seed: the generator's seed.
@@ -101,24 +103,27 @@ class Machine:
 
     Attributes:
         gpus: the GPUs; "cuda:1" is the second.
-        rules: what the PyTorch release decides about draws.
+        version: the PyTorch release.
+        cuda: the CUDA version of its build, where `version` does not name it.
+        rules: what they decide about draws.
         generators: the default generator of each GPU.
         current: index of the current GPU.
         active: whether the virtual device is entered.
         known: every generator object of the GPUs, by the address of what PyTorch passes on of it.
-        handling: the PyTorch function that the program called, as the function mode sees it.
         stand_ins: how many draws had no proven last bit, by what they drew.
         observers: called after each draw.
         token: by which storages know their machine.
     """
 
-    def __init__(self, gpus: tuple[VirtualGpu, ...], rules: TorchRules) -> None:
+    def __init__(self, gpus: tuple[VirtualGpu, ...], version: str, cuda: str | None = None) -> None:
         self.gpus = gpus
-        self.rules = rules
+        self.version = version
+        self.cuda = cuda
+        self.rules = rules(version, cuda)
         self.current = 0
         self.active = False
         self.known: weakref.WeakValueDictionary[int, VirtualGenerator] = weakref.WeakValueDictionary()
-        self.handling: Any = None
+        self._calls = threading.local()
         self.stand_ins: Counter[str] = Counter()
         self.observers: list[Callable[[Drawn], None]] = []
         self.token = object()
@@ -126,6 +131,26 @@ class Machine:
             VirtualGenerator(self, index, Position(secrets.randbits(RANDOM_BITS)))
             for index in range(len(gpus))
         )
+
+    @property
+    def handling(self) -> Any:  # noqa: ANN401 - any function of PyTorch's
+        """The PyTorch function that the program called in this thread, as the function mode sees it."""
+        return getattr(self._calls, "function", None)
+
+    @property
+    def autocast(self) -> bool:
+        """Whether that call came under `torch.autocast("cuda")`; PyTorch switches it off further down."""
+        return getattr(self._calls, "autocast", False)
+
+    @contextlib.contextmanager
+    def called(self, function: Any) -> Iterator[None]:  # noqa: ANN401 - any function of PyTorch's
+        """While a call of the program's is handled."""
+        calls, before = self._calls, (self.handling, self.autocast)
+        calls.function, calls.autocast = function, torch.is_autocast_enabled("cuda")
+        try:
+            yield
+        finally:
+            calls.function, calls.autocast = before
 
     def index_of(self, device: Any) -> int | None:  # noqa: ANN401 - whatever torch takes as a device
         """Which GPU a device stands for; None for devices that are none ("cpu", "meta").

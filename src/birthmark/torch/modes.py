@@ -81,13 +81,10 @@ class FunctionMode(TorchFunctionMode):
         kwargs: dict[str, Any] | None = None,
     ) -> Any:  # noqa: ANN401 - PyTorch's own signature
         handler = self._handlers.get(func)
-        outer, self.machine.handling = self.machine.handling, func
-        try:
+        with self.machine.called(func):
             if handler is not None:
                 return handler(self, func, args, kwargs or {})
             return func(*args, **(kwargs or {}))
-        finally:
-            self.machine.handling = outer
 
 
 class DispatchMode(TorchDispatchMode):

@@ -1,4 +1,4 @@
-"""What no mode ever sees, replaced while a virtual device is entered: generators, and the state of CUDA.
+"""What no mode ever sees, replaced while a virtual device is entered: generators, CUDA's state, threads.
 
 PyTorch's own code does the rest. `torch.manual_seed`, `torch.cuda.get_rng_state`, `torch.random.fork_rng` and
 their like are its own functions; they find the generators, the number of devices and "CUDA is ready" that
@@ -8,15 +8,19 @@ are put here.
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch.overrides import _get_current_function_mode_stack
 
+from birthmark.torch.devices import HANDLERS
 from birthmark.torch.generators import generator_class
 from birthmark.torch.initialisers import truncated_normal
 from birthmark.torch.machine import Machine, Properties
+from birthmark.torch.modes import DispatchMode, FunctionMode
 from birthmark.torch.storage import place
 
 #: The tensor types of `torch.cuda`, and what PyTorch calls their dtypes.
@@ -32,6 +36,9 @@ TENSOR_TYPES = {
     "ByteTensor": torch.uint8,
     "BoolTensor": torch.bool,
 }
+
+
+_BACKWARD, _SAVING = "_engine_run_backward", "_push_saved_tensors_default_hooks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +71,19 @@ def patches(machine: Machine) -> list[Patch]:
             truncated_normal(machine, torch.nn.init._no_grad_trunc_normal_),
         ),
         Patch(torch.cuda, "default_generators", machine.generators),
+        Patch(threading.Thread, "start", _starting(machine, threading.Thread.start)),
     ]
-    answers: dict[str, Callable[..., Any]] = {
+    # A backward pass, and the hooks on what it saves, can call the program again, as checkpointing does.
+    hooks: Any = torch._C._autograd  # noqa: SLF001 - there is no public name
+    backward, saving = getattr(torch.autograd, _BACKWARD), getattr(hooks, _SAVING)
+    named += [
+        Patch(torch.autograd, _BACKWARD, _seeing(machine, backward)),
+        Patch(hooks, _SAVING, lambda pack, unpack: saving(_seeing(machine, pack), _seeing(machine, unpack))),
+    ]
+    answers: dict[str, Any] = {
         "is_available": lambda: True,
         "is_initialized": lambda: True,
+        "_initialized": True,
         "device_count": lambda: len(machine.gpus),
         "current_device": lambda: machine.current,
         "_lazy_init": lambda: None,
@@ -75,11 +91,15 @@ def patches(machine: Machine) -> list[Patch]:
     for module in (torch.cuda, torch.cuda.random):
         named += [Patch(module, name, answer) for name, answer in answers.items()]
     named += [
+        Patch(torch.cuda.memory, "is_initialized", lambda: False),  # it holds none
         Patch(torch.cuda, "set_device", lambda device: _select(machine, device)),
         Patch(torch.cuda, "_exchange_device", lambda index: _exchange(machine, index)),
         Patch(torch.cuda, "_maybe_exchange_device", lambda index: _exchange(machine, index)),
         Patch(torch.cuda, "get_device_properties", lambda device=None: _properties(machine, device)),
         Patch(torch.cuda, "synchronize", lambda device=None: None),  # noqa: ARG005 - PyTorch's own signature
+        Patch(torch.cuda, "current_stream", lambda device=None: Stream()),  # noqa: ARG005
+        Patch(torch.cuda, "default_stream", lambda device=None: Stream()),  # noqa: ARG005
+        Patch(torch.cuda, "is_current_stream_capturing", lambda: False),
     ]
     named += [
         Patch(torch.cuda, name, tensor_type(machine, name, dtype)) for name, dtype in TENSOR_TYPES.items()
@@ -97,6 +117,40 @@ def patched(machine: Machine) -> Iterator[None]:
             stack.callback(setattr, patch.owner, patch.name, getattr(patch.owner, patch.name))
             setattr(patch.owner, patch.name, patch.value)
         yield
+
+
+@contextlib.contextmanager
+def modes(machine: Machine) -> Iterator[None]:
+    """Both modes over a machine, in the thread that calls this."""
+    with DispatchMode(machine), FunctionMode(machine, HANDLERS):
+        yield
+
+
+def _seeing(machine: Machine, plain: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function, under the function mode where PyTorch has switched it off."""
+
+    def run(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - whatever the function takes
+        on = any(isinstance(mode, FunctionMode) for mode in _get_current_function_mode_stack())
+        with contextlib.nullcontext() if on else FunctionMode(machine, HANDLERS):
+            return plain(*args, **kwargs)
+
+    return run
+
+
+def _starting(machine: Machine, plain: Callable[..., None]) -> Callable[[threading.Thread], None]:
+    """What stands for `threading.Thread.start`: modes belong to a thread, so a new one gets its own."""
+
+    def start(thread: threading.Thread) -> None:
+        run = thread.run
+
+        def run_inside() -> None:
+            with modes(machine) if machine.active else contextlib.nullcontext():
+                run()
+
+        thread.run = run_inside  # type: ignore[method-assign]
+        plain(thread)
+
+    return start
 
 
 def tensor_type(machine: Machine, name: str, dtype: torch.dtype) -> type:
@@ -121,6 +175,24 @@ class TensorType(type):
         return isinstance(instance, torch.Tensor) and instance.is_cuda and instance.dtype == cls.dtype
 
 
+class Stream:
+    """What stands for a stream of a GPU: everything put into it is done at once."""
+
+    def is_capturing(self) -> bool:
+        """No graph is being captured."""
+        return False
+
+    def query(self) -> bool:
+        """Everything is done."""
+        return True
+
+    def synchronize(self) -> None:
+        """There is nothing to wait for."""
+
+    def wait_stream(self, stream: object) -> None:
+        """There is nothing to wait for."""
+
+
 def _accelerator(machine: Machine) -> list[Patch]:
     answers: dict[str, Callable[..., Any]] = {
         "is_available": lambda: True,
@@ -129,6 +201,7 @@ def _accelerator(machine: Machine) -> list[Patch]:
         "current_device_index": lambda: machine.current,
         "set_device_index": lambda device: _select(machine, device),
         "synchronize": lambda device=None: None,  # noqa: ARG005
+        "current_stream": lambda device=None: Stream(),  # noqa: ARG005
     }
     return [Patch(torch.accelerator, name, answer) for name, answer in answers.items()]
 

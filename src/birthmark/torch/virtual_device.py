@@ -18,16 +18,13 @@ import torch
 
 from birthmark.devices.catalogue import Arithmetic, Device
 from birthmark.errors import UsageError
-from birthmark.samplers.torch_rules import rules
-from birthmark.torch.devices import HANDLERS
 from birthmark.torch.generators import GeneratorClass, VirtualGenerator
 from birthmark.torch.machine import Drawn, Machine, VirtualGpu, virtual_gpu
-from birthmark.torch.modes import DispatchMode, FunctionMode
-from birthmark.torch.patches import patched
+from birthmark.torch.patches import modes, patched
 
 
 class VirtualDevice:
-    """A computer with virtual GPUs, to be entered with `with`; only in the thread that enters it.
+    """A computer with virtual GPUs, to be entered with `with`, for this thread and those it starts.
 
     It can be entered again after it was left: its generators stand where they stood, and its tensors are on
     its GPUs again. Two cannot be entered at once.
@@ -68,8 +65,7 @@ class VirtualDevice:
             stack.callback(setattr, self._machine, "active", False)
             stack.callback(self._machine.retire)
             self._machine.active = True
-            stack.enter_context(DispatchMode(self._machine))
-            stack.enter_context(FunctionMode(self._machine, HANDLERS))
+            stack.enter_context(modes(self._machine))
             self._entered = stack.pop_all()
         return self
 
@@ -104,7 +100,7 @@ def virtual_device(
     if not devices:
         raise UsageError("a virtual device without a GPU: name one, such as virtual_device('H100 SXM').")
     gpus = tuple(virtual_gpu(device, arithmetic) for device in devices)
-    return VirtualDevice(Machine(gpus, rules(version or torch.__version__, cuda)))
+    return VirtualDevice(Machine(gpus, version or torch.__version__, cuda))
 
 
 def _restore_default_device(before: torch.device) -> None:
