@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from birthmark.errors import UnknownName, UsageError
-from birthmark.recipes.trace_costs import Call, cpu_cost, gpu_cost, round_of
+from birthmark.recipes.trace_costs import Call, Position, cpu_after, gpu_cost, round_of
 from birthmark.recipes.trace_values import Value, draws_of
 from birthmark.samplers.draw import Draw
 from birthmark.samplers.torch_rules import TorchRules, rules
@@ -44,8 +44,8 @@ class TracedDraw:
 
     Attributes:
         distribution: one of `birthmark.recipes.trace_costs.DISTRIBUTIONS`.
-        parameters: (mean, std), (low, high), (mean, std, a, b) of a truncated normal, (rate,), (p,), the
-            bounds of integers (none where the call gave none), (n,) of a permutation.
+        parameters: (mean, std), (low, high), (mean, std, a, b) of a truncated normal, and so on:
+            see `birthmark.samplers.cpu_call.CpuCall`.
         shape: extents of the tensor that it fills.
         dtype: of that tensor.
         stream: which stream it draws from.
@@ -102,19 +102,6 @@ class TracedTensor:
     def size(self) -> int:
         """Number of elements."""
         return math.prod(self.shape)
-
-
-@dataclass(frozen=True, slots=True)
-class Position:
-    """Where a call starts in a CPU stream.
-
-    Attributes:
-        index: 32-bit words before it.
-        pending: whether a scalar normal waits in the generator.
-    """
-
-    index: int
-    pending: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -206,12 +193,10 @@ class Trace:
         starts: list[Position | None] = []
         ends: list[Position | None] = []
         for number, draw in enumerate(self.draws):
-            at = Position(0) if draw.after is None else ends[draw.after]
+            at = Position() if draw.after is None else ends[draw.after]
             starts.append(at)
-            for _ in range(1 + rounds.get(number, 0)):
-                cost = None if at is None else cpu_cost(draw.call, at.pending, self.rules)
-                at = None if at is None or cost is None else Position(at.index + cost[0], cost[1])
-            ends.append(at)
+            again = rounds.get(number, 0)
+            ends.append(None if at is None else cpu_after(draw.call, at, self.torch, again))
         return tuple(starts)
 
     def offsets(self, threads: int, rounds: Mapping[int, int] = NO_ROUNDS) -> tuple[int | None, ...]:

@@ -1,8 +1,7 @@
 """How far one random call moves its generator: 32-bit words on the CPU, offsets on a GPU.
 
-Each rule is read from the module under `birthmark.samplers` that makes the values; the words of calls that no
-sampler predicts yet were counted on stock torch 2.13.0. A call whose cost is not known, because it depends on
-its own values, ends the count: what follows in its stream has no position.
+The rules are those of the modules under `birthmark.samplers` that make the values. A call whose cost is not
+known, because it is none that a sampler makes, ends the count: what follows in its stream has no position.
 """
 
 from __future__ import annotations
@@ -11,11 +10,15 @@ from dataclasses import dataclass
 from typing import Final
 
 from birthmark.devices.layout import Layout, launches
-from birthmark.samplers import cpu_normal, cpu_scalar
+from birthmark.errors import UsageError
 from birthmark.samplers.bernoulli import Bernoulli
+from birthmark.samplers.cpu_draw import CpuDraw
+from birthmark.samplers.cuda_draw import Sampler
+from birthmark.samplers.derived import Cauchy, Geometric, LogNormal
 from birthmark.samplers.draw import Draw
 from birthmark.samplers.exponential import Exponential
 from birthmark.samplers.integers import Integers
+from birthmark.samplers.permutation import Permutation
 from birthmark.samplers.torch_rules import TorchRules
 from birthmark.samplers.truncated import LEAST_MASS, REDRAWING, masses
 
@@ -24,11 +27,6 @@ DISTRIBUTIONS: Final = (
     "normal", "uniform", "truncated-normal", "exponential", "bernoulli", "integers", "permutation", "cauchy",
     "geometric", "log-normal", "other",
 )  # fmt: skip
-
-#: Each element takes two words on the CPU, whatever its dtype.
-_TWO_WORDS: Final = ("exponential", "bernoulli", "cauchy", "geometric")
-#: These have on a GPU the launches of a normal of the same dtype.
-_LIKE_NORMAL: Final = ("normal", "uniform", "truncated-normal", "cauchy", "geometric", "log-normal")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,37 +48,62 @@ class Call:
     contiguous: bool = True
 
 
-def cpu_cost(call: Call, pending: bool, rules: TorchRules) -> tuple[int, bool] | None:
-    """What a call costs on the CPU.
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where a call starts in a CPU stream.
+
+    Attributes:
+        index: 32-bit words before it.
+        kept_at: the index of the pair whose second normal the generator still keeps; None if it keeps none.
+    """
+
+    index: int = 0
+    kept_at: int | None = None
+
+
+def cpu_draw(call: Call, at: Position, version: str, arithmetic: str = "cpu-fused") -> CpuDraw:
+    """A call at its place in a CPU stream.
+
+    Raises:
+        UsageError: no sampler makes such a call.
+    """
+    return CpuDraw(
+        call.distribution,
+        call.parameters,
+        call.size,
+        at.index,
+        call.dtype,
+        arithmetic,
+        version,
+        call.contiguous,
+        at.kept_at,
+    )
+
+
+def cpu_after(call: Call, at: Position, version: str, rounds: int = 0) -> Position | None:
+    """Where the next call starts on the CPU; None where that is not known.
 
     Args:
-        call: the call; of a truncated normal from torch 2.12 on, one round.
-        pending: whether a scalar normal waits in the generator.
-        rules: of the torch release.
-
-    Returns:
-        The words that it takes, and whether a scalar normal waits afterwards; None where that is not known.
+        call: the call.
+        at: where it starts.
+        version: of torch.
+        rounds: of a truncated normal from torch 2.12 on: how many it takes beyond the first.
     """
-    kind, size = call.distribution, call.size
-    width = 2 if call.dtype == "float64" else 1
-    if kind == "truncated-normal":
-        kind = round_of(call.parameters, rules)
-    if size == 0 or kind == "other":
-        return None if kind == "other" else (0, pending)
-    if kind == "rejection":
-        return 2 * width * size, pending
-    if kind == "log-normal" or (kind == "normal" and (size < cpu_normal.BLOCK or not call.contiguous)):
-        return cpu_scalar.consumed(size, kept=pending)
-    if kind == "normal":
-        half = call.dtype in ("bfloat16", "float16")
-        return width * cpu_normal.consumed(size, half=half), pending
-    if kind == "uniform":
-        return width * size, pending
-    if kind in _TWO_WORDS:
-        return 2 * size, pending
-    if kind == "integers":
-        return size * (2 if _integers(call, rules).unroll == 2 else 1), pending
-    return size - 1, pending  # a permutation swaps each place but the last
+    try:
+        whole = cpu_draw(call, at, version)
+    except UsageError:
+        return None
+    if not (call.distribution == "truncated-normal" and whole.call.rules.redraws):
+        after = whole.after()
+        return Position(after.index, after.kept_at)
+    below, up_to = masses(call.parameters)
+    steps = [Call("normal", call.parameters[:2], call.size, call.dtype, call.contiguous)]
+    if up_to - below <= LEAST_MASS:
+        steps = [Call("uniform", call.parameters[2:], call.size, call.dtype, call.contiguous)] * 2
+    for step in steps * (1 + rounds):
+        after = cpu_draw(step, at, version).after()
+        at = Position(after.index, after.kept_at)
+    return at
 
 
 def gpu_cost(call: Call, threads: int, rules: TorchRules) -> int | None:
@@ -91,19 +114,67 @@ def gpu_cost(call: Call, threads: int, rules: TorchRules) -> int | None:
         threads: G of the device.
         rules: of the torch release.
     """
-    sampler = _sampler(call, rules)
-    if call.size == 0 or sampler is None:
-        return 0 if call.size == 0 else None
+    if call.size == 0:
+        return 0
+    if call.distribution == "permutation":
+        return Permutation(call.size, threads, 0, rules.integers, rules.offsets).end_offset
+    try:
+        sampler = _launched(call, rules)
+    except UsageError:
+        return None
+    if sampler is None:
+        return None
     layout = Layout(threads)
     step = launches(call.size, sampler.width, layout, unroll=sampler.unroll, rule=rules.offsets)[1]
-    twice = call.distribution == "truncated-normal" and round_of(call.parameters, rules) == "rejection"
-    return 2 * step if twice else step
+    return 2 * step if _rejects(call, rules) else step
 
 
 def per_call(call: Call, rules: TorchRules) -> int | None:
     """Values that one call of a GPU thread makes; None where that is not known."""
-    sampler = _sampler(call, rules)
+    try:
+        sampler = _launched(call, rules)
+    except UsageError:
+        return None
     return None if sampler is None else sampler.unroll
+
+
+def gpu_sampler(call: Call, rules: TorchRules) -> Sampler | None:
+    """What makes the values of a call on a GPU, launch by launch; None where none does.
+
+    Raises:
+        UsageError: parameters or a dtype that cannot be.
+    """
+    kind, numbers, dtype = call.distribution, call.parameters, call.dtype
+    match kind:
+        case "normal" | "uniform" | "truncated-normal":
+            version = rules.uniform if kind != "truncated-normal" else rules.truncated
+            return Draw(kind, numbers, (call.size,), dtype, version)
+        case "exponential":
+            return Exponential(numbers[0], dtype, rules.exponential)
+        case "bernoulli":
+            return Bernoulli(numbers[0], dtype)
+        case "integers":
+            low, high = (int(each) for each in numbers) if numbers else (None, None)
+            return Integers(low, high, dtype, rules.integers)
+        case "log-normal":
+            return LogNormal(numbers[0], numbers[1], dtype)
+        case "cauchy":
+            return Cauchy(numbers[0], numbers[1], dtype)
+        case "geometric":
+            return Geometric(numbers[0], dtype)
+        case _:
+            return None
+
+
+def _launched(call: Call, rules: TorchRules) -> Sampler | None:
+    """A sampler that has the launches of a call, or of one of the two of a rejection."""
+    if _rejects(call, rules):
+        return Draw("uniform", call.parameters[2:], (call.size,), call.dtype)
+    return gpu_sampler(call, rules)
+
+
+def _rejects(call: Call, rules: TorchRules) -> bool:
+    return call.distribution == "truncated-normal" and round_of(call.parameters, rules) == "rejection"
 
 
 def round_of(parameters: tuple[float, ...], rules: TorchRules) -> str:
@@ -116,22 +187,3 @@ def round_of(parameters: tuple[float, ...], rules: TorchRules) -> str:
         return "uniform"
     below, up_to = masses(parameters)
     return "normal" if up_to - below > LEAST_MASS else "rejection"
-
-
-def _sampler(call: Call, rules: TorchRules) -> Draw | Exponential | Bernoulli | Integers | None:
-    """A sampler that costs on a GPU what the call does."""
-    kind, dtype = call.distribution, call.dtype
-    if kind in _LIKE_NORMAL:
-        return Draw("normal", (0.0, 1.0), (), dtype)
-    if kind == "exponential":
-        return Exponential(1.0, dtype)
-    if kind == "bernoulli":
-        return Bernoulli(0.5, dtype)
-    return _integers(call, rules) if kind == "integers" else None
-
-
-def _integers(call: Call, rules: TorchRules) -> Integers:
-    if not call.parameters:
-        return Integers(dtype=call.dtype, version=rules.integers)
-    low, high = (int(bound) for bound in call.parameters)
-    return Integers(low, high, call.dtype, rules.integers)

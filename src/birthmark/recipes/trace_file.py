@@ -115,7 +115,7 @@ def dumps(trace: Trace) -> str:
             "stream": draw.stream,
             "after": draw.after,
             "index": None if position is None else position.index,
-            "pending": None if position is None else position.pending,
+            "kept_at": None if position is None else position.kept_at,
             "launch": {"elements": draw.size, "per_call": per_call(draw.call, trace.rules)},
         }
         if draw.strides is not None:

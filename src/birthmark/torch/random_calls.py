@@ -113,5 +113,5 @@ _CALLS: Final[dict[str, Callable[[Arguments], RandomCall | None]]] = {
     "random": _integers,
     "randint": _integers,
     "randint_like": _integers,
-    "randperm": lambda given: RandomCall("permutation", (int(given["n"]),)),
+    "randperm": lambda _: RandomCall("permutation"),
 }
