@@ -115,7 +115,11 @@ class Birth:
                 raise UsageError(f"{each.tensor} is drawn on a GPU: give a device or its threads.")
             hypothesis = Hypothesis(each.draw, self.threads, self.arithmetic, placed.position)
             found = hypothesis.values(seed, local).astype(np.float32)
-        return round_to(found, each.stored).astype(np.float32) if each.stored else found
+        if each.stored:
+            found = round_to(found, each.stored).astype(np.float32)
+        if each.zeroed >= 0:
+            found[local // each.draw.shape[-1] == each.zeroed] = 0.0
+        return found
 
     @staticmethod
     def _on_cpu(placed: Placed, seed: int, local: NDArray[np.int64]) -> NDArray[np.float32]:

@@ -33,6 +33,7 @@ class Block:
         column: column of the drawn matrix where it begins.
         width: columns of the drawn matrix.
         transposed: whether published rows run along drawn columns.
+        step: how many drawn rows lie from one to the next.
     """
 
     stream: Stream
@@ -43,13 +44,14 @@ class Block:
     column: int
     width: int
     transposed: bool = False
+    step: int = 1
 
     def local(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.int64]:
         """Flat indices into the draw of published elements, which must lie in the rectangle."""
         down, along = rows - self.rows[0], columns - self.columns[0]
         if self.transposed:
             down, along = along, down
-        found: NDArray[np.int64] = (self.row + down) * self.width + self.column + along
+        found: NDArray[np.int64] = (self.row + down * self.step) * self.width + self.column + along
         return found
 
 

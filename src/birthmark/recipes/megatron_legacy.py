@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from birthmark.errors import UsageError
+from birthmark.errors import UnknownName, UsageError
 from birthmark.recipes.config import Config, divided
 from birthmark.recipes.mapping import Block
 from birthmark.recipes.megatron_geometry import Geometry
@@ -24,6 +24,7 @@ from birthmark.recipes.seed_rules import MEGATRON_DATA, MEGATRON_MODEL, NEOX_INT
 from birthmark.recipes.streams import RecipeDraw, Source, Stream, Tape
 
 MODEL, CPU = "model-parallel", "cpu"
+INITS, OUTPUTS = ("normal", "small"), ("scaled", "wang")
 
 _NAMES = (
     ("embedding", "embedding.word_embeddings.weight"),
@@ -127,7 +128,7 @@ class MegatronLegacy(Recipe):
                 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class NeoX(MegatronLegacy):
     """GPT-NeoX, with which Pythia was trained.
 
@@ -148,6 +149,11 @@ class NeoX(MegatronLegacy):
 
     init: Literal["normal", "small"] = "normal"
     output: Literal["scaled", "wang"] = "scaled"
+
+    def __post_init__(self) -> None:
+        for kind, name, known in (("init", self.init, INITS), ("output init", self.output, OUTPUTS)):
+            if name not in known:
+                raise UnknownName(f"NeoX {kind}", name, known)
 
     def scales(self, config: Config) -> tuple[float, float]:
         """Standard deviations of the ordinary matrices and of the output projections."""

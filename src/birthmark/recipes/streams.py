@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Literal
 
@@ -59,6 +60,7 @@ class RecipeDraw:
         generator: what makes the numbers: "cuda", "cpu" (of PyTorch) or "paddle".
         kept: whether its values outlive construction; others are drawn over or thrown away.
         stored: the dtype that the values are cast to afterwards; empty for the one they are drawn in.
+        zeroed: the row that is set to 0 afterwards; -1 for none.
         then: what is done to the values afterwards beyond a cast, in words; empty for nothing.
         whole: elements of the whole tensor of which this is one DTensor shard; 0 for an ordinary draw.
         first: elements of the first of those shards.
@@ -70,6 +72,7 @@ class RecipeDraw:
     generator: Generator = "cuda"
     kept: bool = True
     stored: str = ""
+    zeroed: int = -1
     then: str = ""
     whole: int = 0
     first: int = 0
@@ -94,11 +97,13 @@ class Tape:
         dtype: str | None = None,
         generator: Generator | None = None,
         stored: str = "",
+        zeroed: int = -1,
         then: str = "",
     ) -> None:
         """Add a plain normal draw with mean 0."""
         draw = drawn("normal", (0.0, std), shape, dtype or self.dtype)
-        self.add(stream, tensor, draw, kept=kept, generator=generator, stored=stored, then=then)
+        maker = generator or self.generator
+        self.made.append(RecipeDraw(stream, tensor, draw, maker, kept, stored, zeroed, then))
 
     def uniform(
         self,
@@ -125,11 +130,26 @@ class Tape:
         *,
         kept: bool = True,
         generator: Generator | None = None,
-        stored: str = "",
         then: str = "",
     ) -> None:
         """Add any draw."""
-        self.made.append(RecipeDraw(stream, tensor, draw, generator or self.generator, kept, stored, then))
+        maker = generator or self.generator
+        self.made.append(RecipeDraw(stream, tensor, draw, maker, kept, then=then))
+
+
+def keep_last(draws: Iterable[RecipeDraw], lost: Collection[str] = ()) -> tuple[RecipeDraw, ...]:
+    """The same draws, of which only the last one of each tensor outlives construction.
+
+    Args:
+        draws: in order.
+        lost: tensors of which none does.
+    """
+    made = list(draws)
+    last = {(each.stream, each.tensor): number for number, each in enumerate(made)}
+    return tuple(
+        replace(each, kept=each.tensor not in lost and last[each.stream, each.tensor] == number)
+        for number, each in enumerate(made)
+    )
 
 
 @cache
