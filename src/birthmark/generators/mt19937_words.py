@@ -34,7 +34,8 @@ _SHIFT_L = np.uint32(18)
 
 
 @kernel(inline=True)
-def _temper(word: np.uint32) -> np.uint32:
+def tempered(word: np.uint32) -> np.uint32:
+    """A raw word as it leaves the generator."""
     word = np.uint32(word ^ np.uint32(word >> _SHIFT_U))
     word = np.uint32(word ^ np.uint32(np.uint32(word << _SHIFT_S) & _MASK_B))
     word = np.uint32(word ^ np.uint32(np.uint32(word << _SHIFT_T) & _MASK_C))
@@ -52,7 +53,7 @@ def _next(first: np.uint32, second: np.uint32, middle: np.uint32) -> np.uint32:
 @kernel()
 def _temper_all(raw: NDArray[np.uint32], out: NDArray[np.uint32]) -> None:
     for i in range(len(raw)):
-        out[i] = _temper(raw[i])
+        out[i] = tempered(raw[i])
 
 
 @kernel()
