@@ -1,23 +1,22 @@
-"""CPU draws: stock PyTorch tensors are solved or found, and nothing else is."""
+"""Candidates without a launch layout against values that they were not made from."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from birthmark.checkpoints import open_checkpoint
 from birthmark.checkpoints.interface import Checkpoint
-from birthmark.evidence.solved import SOLVE_TRIALS, SolvedReading, solve_survivors
-from birthmark.hypothesis import Draw, Hypothesis
+from birthmark.evidence.solved import SolvedReading, held_against
 from birthmark.samplers.cpu_draw import CpuDraw
-from birthmark.search.solve.recover import Agreement, Tally
-from birthmark.search.solve.solve import Solved
-from birthmark.survivors.split import split
-from birthmark.survivors.survey import best_targets, survey
+from birthmark.search.known_seed import among_usual_seeds, candidate_at
+from birthmark.search.origin import Found
+from birthmark.search.solve.selections import SOLVE_TRIALS, solve_selection
+from birthmark.survivors.nearly_all import nearly_all
+from birthmark.survivors.split import Holdout, Selection
 from birthmark.survivors.survivor import Survivors
 
 SMALL = 1 << 23
@@ -33,17 +32,33 @@ def survivors_of(
     )
 
 
-def looked_at(
-    in_memory: Any,
-    values: NDArray[Any],
-    dtype: str = "float32",
-    distribution: Literal["normal", "uniform"] = "normal",
-    scale: float = 0.02,
-) -> SolvedReading:
-    """A whole tensor, split and looked at, with few of the usual seeds."""
-    checkpoint: Checkpoint = in_memory("w", values, dtype)
-    survivors = survivors_of(values, dtype, distribution, scale)
-    return solve_survivors(checkpoint, survivors, *split(checkpoint, survivors), budget=SMALL)
+class Look:
+    """A tensor that is looked at: its checkpoint, survivors, selection and hold-out."""
+
+    def __init__(
+        self,
+        in_memory: Any,
+        values: NDArray[Any],
+        dtype: str = "float32",
+        distribution: Literal["normal", "uniform"] = "normal",
+        scale: float = 0.02,
+    ) -> None:
+        """Split it."""
+        self.checkpoint: Checkpoint = in_memory("w", values, dtype)
+        self.survivors = survivors_of(values, dtype, distribution, scale)
+        self.selection: Selection
+        self.holdout: Holdout
+        self.selection, self.holdout = nearly_all(self.checkpoint, self.survivors)
+
+    def judge(self, found: Found) -> SolvedReading:
+        """Hold a candidate against it."""
+        return held_against(self.checkpoint, self.survivors, self.selection, self.holdout, found)
+
+    def solved(self) -> SolvedReading:
+        """The judgement of its solution."""
+        found = solve_selection(self.selection)
+        assert isinstance(found, Found), found
+        return self.judge(found)
 
 
 def test_a_stock_normal_with_altered_rows_is_solved(in_memory: Any) -> None:
@@ -51,180 +66,107 @@ def test_a_stock_normal_with_altered_rows_is_solved(in_memory: Any) -> None:
     torch = pytest.importorskip("torch")
     generator = torch.Generator().manual_seed(987654321987)
     torch.empty(1001).uniform_(generator=generator)
-    values = torch.empty(120, 64).normal_(0.0, 0.02, generator=generator).numpy()
-    values[[5, 77]] += np.float32(0.001)
+    values = torch.empty(60, 64).normal_(0.0, 0.02, generator=generator).numpy()
+    values[[5, 47]] += np.float32(0.001)
     values[9, 4] = 0.5
-    found = looked_at(in_memory, values)
-    assert (found.result, found.method, found.unsolved) == ("match", "solve", None)
-    assert found.origin is not None
-    assert found.origin.seed == 987654321987 % 2**32
-    assert found.origin.index == 1001
-    assert (found.origin.scale, found.exact) == (0.02, True)
+    one = Look(in_memory, values).solved()
+    found, origin = one.judgement.case.found, one.judgement.origin
+    assert one.matches
+    assert (found.method, found.trials, found.exact) == ("solve", SOLVE_TRIALS, True)
+    assert (origin.seed, origin.index, origin.scale) == (987654321987 % 2**32, 1001, 0.02)
     assert found.tally.rank == 19937
     assert found.tally.satisfied > 200
-    assert found.trials == SOLVE_TRIALS
-    assert found.units is not None
-    assert sorted(set(range(120)) - set(found.units.ids[found.units.predicted].tolist())) == [5, 77]
-    assert found.units.ids[found.units.altered].tolist() == [9]
-    assert found.units.altered_elements == 1
-    assert found.exactness is not None
-    assert found.exactness.of - found.exactness.equal in range(129, 131)
-    for false in (found.seed_plus_one, found.index_plus_one):
+    assert one.units is not None
+    assert sorted(set(range(60)) - set(one.units.ids[one.units.predicted].tolist())) == [5, 47]
+    assert one.units.ids[one.units.altered].tolist() == [9]
+    assert one.units.altered_elements == 1
+    assert one.judgement.exact.of - one.judgement.exact.equal in range(129, 131)
+    for false in (one.judgement.seed_plus_one, one.judgement.place_plus_one):
         assert false is not None
         assert false.sigma is not None
         assert abs(false.sigma) < 5.0
-    assert found.decoys is not None
-    assert found.decoys.max_sigma is not None
-    assert found.decoys.count >= 1000
-    assert sum(found.decoys.counts) == found.decoys.count
-    assert found.decoys.max_sigma < 5.0
-    assert found.decoys.mean == pytest.approx(0.0, abs=0.15)
-    assert found.decoys.std == pytest.approx(1.0, abs=0.1)
+    decoys = one.judgement.decoys
+    assert decoys.max_sigma is not None
+    assert decoys.count >= 1000
+    assert sum(decoys.counts) == decoys.count
+    assert decoys.max_sigma < 5.0
+    assert decoys.mean == pytest.approx(0.0, abs=0.15)
+    assert decoys.std == pytest.approx(1.0, abs=0.1)
 
 
-def test_a_stock_uniform_is_solved(in_memory: Any) -> None:
-    """Bound, arithmetic, seed and position of uniform values."""
+def test_the_arithmetic_is_named_only_where_values_decide(in_memory: Any) -> None:
+    """A bound that is a power of two leaves both open; of another bound one predicts more values."""
     torch = pytest.importorskip("torch")
-    values = torch.empty(80, 60).uniform_(-0.125, 0.125, generator=torch.Generator().manual_seed(2**31 + 5))
-    found = looked_at(in_memory, values.numpy(), distribution="uniform", scale=0.1249)
-    assert found.result == "match"
-    assert found.origin is not None
-    assert (found.origin.seed, found.origin.index, found.origin.scale) == (2**31 + 5, 0, 0.125)
-    assert found.exactness is not None
-    assert found.exactness.equal == found.exactness.of == 4800
+    for bound, names in ((0.125, {"cpu-fused", "cpu-unfused"}), (0.1, {"cpu-fused"})):
+        generator = torch.Generator().manual_seed(2**31 + 5)
+        values = torch.empty(20, 60).uniform_(-bound, bound, generator=generator).numpy()
+        look = Look(in_memory, values, distribution="uniform", scale=bound)
+        one = look.judge(candidate_at(look.selection, 2**31 + 5, 0, (bound,), how="given", trials=1))
+        assert one.matches
+        assert set(one.judgement.arithmetics) == names
+        assert one.judgement.exact.equal == one.judgement.exact.of == 1200
 
 
 @pytest.mark.parametrize("before", [False, True])
-def test_too_few_values_for_a_solution_show_a_usual_seed(in_memory: Any, before: bool) -> None:
-    """A few hundred bfloat16 values say that they are too few, and still show seed 3407 where it is tried."""
+def test_a_usual_seed_is_found_where_values_are_few(in_memory: Any, before: bool) -> None:
+    """A few hundred bfloat16 values show seed 3407 at either of two positions."""
     torch = pytest.importorskip("torch")
     generator = torch.Generator().manual_seed(3407)
     tensor = torch.empty(20, 48)
     if before:
         tensor.normal_(generator=generator)
-    found = looked_at(in_memory, tensor.normal_(0.0, 0.02, generator=generator).numpy(), "bfloat16")
-    assert (found.result, found.method) == ("match", "search")
-    assert found.unsolved is not None
-    assert "19937 unknowns" in found.unsolved
-    assert found.origin is not None
-    assert (found.origin.seed, found.origin.index) == (3407, 960 if before else 0)
-    assert (found.origin.scale, found.origin.dtype) == (0.02, "bfloat16")
-    assert found.search is not None
-    assert found.trials == found.search.trials > 100
-    assert found.exactness is not None
-    assert found.exactness.equal == found.exactness.of
+    look = Look(in_memory, tensor.normal_(0.0, 0.02, generator=generator).numpy(), "bfloat16")
+    tried, found = among_usual_seeds(look.selection, (0, 960), budget=SMALL)
+    assert found is not None
+    one = look.judge(found)
+    assert one.matches
+    assert (one.judgement.origin.seed, one.judgement.origin.index) == (3407, 960 if before else 0)
+    assert (one.judgement.origin.scale, one.judgement.origin.dtype) == (0.02, "bfloat16")
+    assert found.trials == tried.trials > 100
+    assert one.judgement.exact.equal == one.judgement.exact.of
 
 
-def test_few_elements_are_split_within_rows(in_memory: Any) -> None:
-    """Held-out values that share words with the selection are not counted as news."""
+def test_held_out_values_that_share_words_are_left_out(in_memory: Any) -> None:
+    """Of a pair of normals that share two words, the half that is held out is no news."""
     torch = pytest.importorskip("torch")
-    values = torch.empty(4, 400).normal_(0.0, 0.02, generator=torch.Generator().manual_seed(42)).numpy()
-    found = looked_at(in_memory, values, "bfloat16")
-    assert found.result == "match"
-    assert found.dropped > 200
-    assert found.holdout is not None
-    assert 200 < found.holdout.n < 600
+    values = torch.empty(40, 24).normal_(0.0, 0.02, generator=torch.Generator().manual_seed(42)).numpy()
+    look = Look(in_memory, values)
+    one = look.judge(candidate_at(look.selection, 42, 0, how="given", trials=1))
+    # Rows of 24 cut every third block of 16 in two.
+    assert one.matches
+    assert one.dropped > 0
+    assert one.dropped + one.judgement.holdout.n == len(look.holdout.indices)
 
 
-def philox() -> NDArray[Any]:
-    """A GPU's draw with a usual seed."""
-    drawn: NDArray[Any] = Hypothesis(Draw("normal", (0.0, 0.02), (40, 64)), 40960).tensor(1337)
-    return drawn
+def test_false_candidates_do_not_hold(in_memory: Any) -> None:
+    """Another seed, another position, shuffled rows and noise are refused on the hold-out."""
+    drawn = CpuDraw("normal", (0.0, 0.02), 960).values(1337, np.arange(960)).reshape(20, 48)
+    noise = np.random.default_rng(5).normal(0.0, 0.02, (20, 48)).astype(np.float32)
+    for values, seed, index in (
+        (drawn, 1338, 0),
+        (drawn, 1337, 1),
+        (drawn[::-1].copy(), 1337, 0),
+        (noise, 1337, 0),
+    ):
+        look = Look(in_memory, values)
+        one = look.judge(candidate_at(look.selection, seed, index, how="given", trials=1))
+        assert not one.matches
+        assert one.units is None
+        assert one.judgement.exact.equal < 10
 
 
-def numpy_mt19937() -> NDArray[Any]:
-    """The same generator under NumPy's own sampler."""
-    return np.random.RandomState(1337).normal(0.0, 0.02, (20, 48)).astype(np.float32)
-
-
-def noise() -> NDArray[Any]:
-    """Values of no seed."""
-    return np.random.default_rng(5).normal(0.0, 0.02, (20, 48)).astype(np.float32)
-
-
-@pytest.mark.parametrize("make", [philox, numpy_mt19937, noise])
-def test_other_values_are_not_found(in_memory: Any, make: Any) -> None:
-    """Another generator, another sampler and noise end without a seed, and say what was tried."""
-    found = looked_at(in_memory, make())
-    assert (found.result, found.method, found.origin) == ("none", None, None)
-    assert found.unsolved
-    assert found.search is not None
-    assert found.search.trials > 100
-    assert "sigma" in found.reason
-
-
-def test_shuffled_rows_are_not_found(in_memory: Any) -> None:
-    """A usual seed's own rows in another order are no draw."""
-    torch = pytest.importorskip("torch")
-    values = torch.empty(20, 48).normal_(0.0, 0.02, generator=torch.Generator().manual_seed(42)).numpy()
-    assert looked_at(in_memory, values[::-1].copy(), "bfloat16").result == "none"
-
-
-def test_tiny_normals_are_refused(in_memory: Any) -> None:
-    """Fewer than 16 normals are drawn one by one; they are not looked at, and the reading says so."""
-    found = looked_at(in_memory, np.full((1, 12), 0.01, np.float32))
-    assert found.result == "none"
-    assert "fewer than 16" in found.reason
-
-
-def test_a_solution_that_does_not_hold_is_not_believed(
-    in_memory: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A false solution fails on the hold-out; seeds are then tried, and the hold-out counts two trials."""
-    indices = np.arange(960)
-    values = CpuDraw("normal", (0.0, 0.02), 960).values(1337, indices).reshape(20, 48)
-    everything = np.ones(960, np.bool_)
-    false = Solved(
-        seed=7,
-        index=3,
-        arithmetic="cpu-fused",
-        scale=0.02,
-        scale_written=True,
-        exact=True,
-        dtype="float32",
-        tally=Tally(rank=19937, satisfied=0),
-        log10_p=0.0,
-        holdout=Agreement(0, 0),
-        attempts=1,
-        moved=0,
-        alone=0,
-        indices=indices,
-        equal=everything,
+def test_nothing_is_believed_without_a_holdout(in_memory: Any) -> None:
+    """A candidate that has seen every word is no finding."""
+    drawn = CpuDraw("normal", (0.0, 0.02), 960).values(1337, np.arange(960)).reshape(20, 48)
+    look = Look(in_memory, drawn)
+    nothing = np.zeros(0, np.int64)
+    found = candidate_at(look.selection, 1337, 0, how="given", trials=1)
+    one = held_against(
+        look.checkpoint,
+        look.survivors,
+        look.selection,
+        replace(look.holdout, indices=nothing, unit=nothing),
+        found,
     )
-    monkeypatch.setattr("birthmark.evidence.solved.solve", lambda *_, **__: false)
-    found = looked_at(in_memory, values)
-    assert (found.result, found.method, found.holdout_trials) == ("match", "search", 2)
-    assert found.origin is not None
-    assert (found.origin.seed, found.origin.index) == (1337, 0)
-    assert found.unsolved is not None
-    assert "does not hold" in found.unsolved
-    found = looked_at(in_memory, noise())
-    assert (found.result, found.origin) == ("none", None)
-
-
-def _case(cases: Path, budget: int) -> SolvedReading:
-    with open_checkpoint(cases / "cpu-1337") as checkpoint:
-        survivors = best_targets(survey(checkpoint))[0]
-        return solve_survivors(checkpoint, survivors, *split(checkpoint, survivors), budget=budget)
-
-
-def test_the_case_of_a_trained_cpu_draw(cases: Path, answers: dict[str, Any]) -> None:
-    """Seed 1337 at index 0, std 0.02, and exactly the 40 rows that never had a gradient."""
-    found = _case(cases, 1 << 25)
-    assert found.result == "match"
-    assert found.origin is not None
-    assert (found.origin.seed, found.origin.index, found.origin.scale) == (1337, 0, 0.02)
-    assert found.units is not None
-    truth = answers["cpu-1337"]["survivors"]["rows"]
-    assert found.units.ids[found.units.predicted].tolist() == truth
-    assert found.units.altered_elements == 0
-
-
-@pytest.mark.slow
-def test_the_case_stands_out_of_the_whole_dictionary(cases: Path) -> None:
-    """Among all usual seeds nothing else comes near 1337."""
-    found = _case(cases, 1 << 35)
-    assert found.search is not None
-    assert found.search.trials > 300_000
-    assert found.origin is not None
-    assert found.origin.seed == 1337
+    assert not one.matches
+    assert "not seen" in one.judgement.reason

@@ -10,7 +10,8 @@ import pytest
 from birthmark.generators.mt19937 import STEPPED
 from birthmark.recipes.seeds import NAMED
 from birthmark.samplers.cpu_draw import CpuDraw
-from birthmark.search.cpu_seeds import LEAST_SIGMA, search_seeds, seeds_in_order, standard_values
+from birthmark.search.cpu_seeds import LEAST_SIGMA, search_seeds, seeds_in_order
+from birthmark.search.cpu_standard import standard_values
 from birthmark.survivors.split import Selection
 
 SHAPE = (40, 50)

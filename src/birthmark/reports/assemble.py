@@ -9,7 +9,7 @@ from birthmark.checkpoints.interface import Checkpoint
 from birthmark.evidence.judge import Judged, Judgements
 from birthmark.evidence.remarks import threshold_note
 from birthmark.evidence.seed_free import SeedFree
-from birthmark.evidence.solved import SolvedReading
+from birthmark.evidence.solved import HostLook, SolvedReading
 from birthmark.evidence.verdict import Claim, overall
 from birthmark.reports.account import NOTHING_SEARCHED
 from birthmark.reports.digests import digested
@@ -25,7 +25,7 @@ from birthmark.reports.reading import (
     Verdict,
 )
 from birthmark.reports.seed_free import layout_claim, layout_finding, seed_free_notes, with_layouts
-from birthmark.reports.solved import solved_claim, solved_finding, solved_notes, with_solved
+from birthmark.reports.solved import solved_claim, solved_finding, solved_notes, with_looks
 from birthmark.survivors.survivor import Survivors
 
 
@@ -39,7 +39,8 @@ def assemble(
     revision: str | None = None,
     declared: DeclaredModel | None = None,
     layouts: Sequence[tuple[Survivors, SeedFree]] = (),
-    solved: Sequence[tuple[Survivors, SolvedReading]] = (),
+    solved: Sequence[SolvedReading] = (),
+    looks: Sequence[HostLook] = (),
     notes: Sequence[str] = (),
 ) -> Reading:
     """The reading of a checkpoint that was searched.
@@ -53,7 +54,8 @@ def assemble(
         revision: the pinned revision of a remote checkpoint; None for a local one.
         declared: a seed that the checkpoint's own files declare.
         layouts: what was read without a seed, whatever came of it, each with the survivors it was read from.
-        solved: what came of looking for CPU draws, each with the survivors that were looked at.
+        solved: the draws without a launch layout that were found.
+        looks: each look for such draws, whatever came of it.
         notes: what else a reader should know.
     """
     all_judgements = list(judgements)
@@ -66,15 +68,14 @@ def assemble(
     seedless = [(survivors, one) for survivors, one in layouts if one.result == "layout"]
     findings += [layout_finding(one, survivors) for survivors, one in seedless]
     remarks += [note for survivors, one in layouts for note in seed_free_notes(one, survivors.tensor)]
-    drawn = [(survivors, one) for survivors, one in solved if one.result == "match"]
-    findings += [solved_finding(one, survivors, declared) for survivors, one in drawn]
-    remarks += [note for survivors, one in solved for note in solved_notes(one, survivors.tensor)]
-    searched = with_solved(with_layouts(searched, layouts), solved)
+    findings += [solved_finding(one, declared) for one in solved]
+    remarks += solved_notes(solved, looks)
+    searched = with_looks(with_layouts(searched, layouts), looks, len(solved))
     verdict: Verdict = overall(
         [
             *map(claim, reported),
             *(layout_claim(one, survivors) for survivors, one in seedless),
-            *(solved_claim(one, survivors) for survivors, one in drawn),
+            *map(solved_claim, solved),
         ]
     )
     files, digest_notes = digested(checkpoint)
@@ -91,7 +92,7 @@ def assemble(
                 [
                     *notes,
                     *remarks,
-                    *([threshold_note()] if judged or seedless or drawn else []),
+                    *([threshold_note()] if judged or seedless or solved else []),
                     *digest_notes,
                 ]
             )

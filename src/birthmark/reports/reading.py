@@ -131,7 +131,7 @@ class ShareModel(_Part):
 
 
 class SeedControlModel(_Part):
-    """The next seed, scored on the hold-out."""
+    """The next seed, or the next place in the stream, scored on the hold-out."""
 
     score: ScoreModel
 
@@ -161,6 +161,7 @@ class ControlsModel(_Part):
     """Scores of what is known to be false."""
 
     seed_plus_one: SeedControlModel
+    place_plus_one: SeedControlModel | None = None
     next_layout: LayoutControlModel | None
     decoys: DecoysModel
 

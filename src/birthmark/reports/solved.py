@@ -1,14 +1,13 @@
-"""From a CPU draw to a finding, and to what is said where there is none."""
+"""From a draw without a launch layout to a finding, and to what is said where there is none."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from birthmark.evidence.cpu_prediction import CpuOrigin
 from birthmark.evidence.decoys import Decoys
-from birthmark.evidence.exactness import Exactness
-from birthmark.evidence.score import Score
-from birthmark.evidence.solved import SOLVE_TRIALS, SolvedReading
+from birthmark.evidence.exactness import Exactness, Units
+from birthmark.evidence.origin_case import OriginJudgement
+from birthmark.evidence.solved import HostLook, SolvedReading
 from birthmark.evidence.verdict import Claim
 from birthmark.reports.findings import MOST_IDS, score_model
 from birthmark.reports.reading import (
@@ -19,174 +18,194 @@ from birthmark.reports.reading import (
     DecoysModel,
     Finding,
     SamplerModel,
-    ScoreModel,
     SearchedModel,
     SeedControlModel,
     SolveModel,
     SurvivorsModel,
 )
-from birthmark.samplers.cpu_uniform import SCALINGS
-from birthmark.survivors.survivor import Survivors
+from birthmark.search.origin import Found
+from birthmark.search.solve.selections import SOLVE_TRIALS
 
-_NO_SCORE = ScoreModel(n=0, r=None, sigma=None, log10_p_local=None, log10_p_global=None)
+#: More tensors than this are counted, not named, in one line.
+MOST_NAMED = 4
 
 
-def solved_finding(
-    found: SolvedReading, survivors: Survivors, declared: DeclaredModel | None = None
-) -> Finding:
-    """A CPU draw as a finding.
+def solved_finding(found: SolvedReading, declared: DeclaredModel | None = None) -> Finding:
+    """A draw of one host's generator as a finding.
 
     Args:
-        found: with the result "match".
-        survivors: what it was read from.
+        found: a match.
         declared: a seed that the checkpoint's own files declare; compared by its low 32 bits.
     """
-    origin, units, exact, held = found.origin, found.units, found.exactness, found.exactness_holdout
-    if (
-        found.result != "match"
-        or found.method is None
-        or origin is None
-        or units is None
-        or exact is None
-        or held is None
-    ):
-        raise ValueError(f"a reading of a CPU draw with the result {found.result!r} is no finding")
+    if not found.matches or found.units is None:
+        raise ValueError("a candidate that was refuted is no finding")
+    return origin_finding(found.judgement, found.units, declared)
+
+
+def origin_finding(
+    judgement: OriginJudgement, units: Units, declared: DeclaredModel | None = None
+) -> Finding:
+    """The same from a judgement and the units that it is claimed for."""
+    case, origin, way = judgement.case, judgement.origin, judgement.case.found
     ids, altered = units.ids[units.predicted].tolist(), units.ids[units.altered].tolist()
-    spread = [0.0, origin.scale] if origin.distribution == "normal" else [-origin.scale, origin.scale]
+    later = judgement.place_plus_one
     return Finding(
-        tensor=survivors.tensor,
+        tensor=case.tensor,
         outcome="match",
-        survivors=SurvivorsModel(
-            axis=survivors.axis, count=len(ids), ids=ids if len(ids) <= MOST_IDS else None
-        ),
+        survivors=SurvivorsModel(axis=case.axis, count=len(ids), ids=ids if len(ids) <= MOST_IDS else None),
         altered=AlteredModel(
             count=len(altered),
             ids=altered if len(altered) <= MOST_IDS else None,
             elements=units.altered_elements,
         ),
         scale=origin.scale,
-        factor=1.0 if found.exact or _short(origin.scale) else None,
-        generator="mt19937",
-        platform="cpu",
+        factor=1.0 if way.exact or _short(origin.scale) else None,
+        generator=origin.generator,
+        platform=origin.platform,
         arithmetic=origin.arithmetic,
-        arithmetics_not_excluded=_arithmetics(found, origin),
-        method=found.method,
+        arithmetics_not_excluded=sorted(judgement.arithmetics),
+        method=way.method,
         seed=origin.seed,
         seed_hex=f"{origin.seed:#x}",
         seed_rule=None,
         declared=_compared(declared, origin.seed),
         offset=None,
         index=origin.index,
-        solve=_solve(found),
+        solve=_solve(way),
         sampler=SamplerModel(
             distribution=origin.distribution,
-            parameters=spread,
+            parameters=list(origin.parameters),
             dtype="float32",
             version=None,
             dtypes_not_excluded=[] if origin.dtype == "float32" else [origin.dtype],
         ),
         layout=None,
-        selection=_score(found.selection),
-        holdout=_score(found.holdout),
-        trials=found.trials,
-        holdout_trials=found.holdout_trials,
-        bit_exact=_bit_exact(exact, held),
+        selection=score_model(judgement.selection),
+        holdout=score_model(judgement.holdout),
+        trials=way.trials,
+        holdout_trials=way.holdout_trials,
+        bit_exact=_bit_exact(judgement.exact, judgement.exact_holdout),
         share=None,
         controls=ControlsModel(
-            seed_plus_one=SeedControlModel(score=_score(found.seed_plus_one)),
+            seed_plus_one=SeedControlModel(score=score_model(judgement.seed_plus_one)),
+            place_plus_one=None if later is None else SeedControlModel(score=score_model(later)),
             next_layout=None,
-            decoys=_decoys(found.decoys),
+            decoys=_decoys(judgement.decoys),
         ),
         vendor=None,
     )
 
 
-def solved_claim(found: SolvedReading, survivors: Survivors) -> Claim:
+def solved_claim(found: SolvedReading) -> Claim:
     """The same as the overall verdict sees it."""
-    origin = found.origin
+    return origin_claim(found.judgement)
+
+
+def origin_claim(judgement: OriginJudgement) -> Claim:
+    """A judgement as the overall verdict sees it."""
+    origin = judgement.origin
     return Claim(
-        "match" if found.result == "match" else "none",
-        survivors.tensor,
-        ("mt19937", origin.seed if origin else None, None, origin.index if origin else None),
+        judgement.outcome, judgement.case.tensor, (origin.generator, origin.seed, None, origin.index)
     )
 
 
-def solved_notes(found: SolvedReading, tensor: str) -> list[str]:
-    """What a reader should know about the look for a CPU draw, whatever came of it."""
-    if found.result != "match" or found.origin is None:
-        notes = [f"{tensor}, CPU draw: nothing found, because {found.reason}."]
-        return notes + ([f"{tensor}, not solved: {_sentence(found.unsolved)}"] if found.unsolved else [])
-    origin = found.origin
-    notes = [
-        f"Verdict on {tensor}: match, because {found.reason}; {found.holdout_units[0]:,} of "
-        f"{found.holdout_units[1]:,} rows or columns of the hold-out are predicted.",
-        _position(origin, tensor),
-        f"The seed of {tensor} stands for all with the same low 32 bits: this generator never sees more.",
-        "layout is null, and so are offset and vendor: a CPU draw has no launch layout, and its position is "
-        "`index`.",
-    ]
-    if found.method == "solve":
+def solved_notes(solved: Sequence[SolvedReading], looks: Sequence[HostLook]) -> list[str]:
+    """What a reader should know about draws without a layout, and about the looks for them."""
+    notes = [note for one in solved for note in _finding_notes(one)]
+    if solved:
         notes.append(
-            f"{tensor} was solved: {found.tally.equations:,} linear equations of rank {found.tally.rank:,} "
-            f"in the generator's state, {found.tally.satisfied:,} redundant ones satisfied, at try "
-            f"{found.attempts:,}. trials is 2^{SOLVE_TRIALS.bit_length() - 1}: every seed at every position "
+            "layout is null, and so are offset and vendor: such a draw has no launch layout, and its "
+            "position is `index`. A seed stands for all with the same low 32 bits: the generator never sees "
+            "more."
+        )
+        return notes
+    return notes + [
+        f"{_named(look.tensors)}, {look.what}: {_sentence(look.reason)}" for look in looks if look.reason
+    ]
+
+
+def _finding_notes(one: SolvedReading) -> list[str]:
+    judgement, way = one.judgement, one.judgement.case.found
+    origin, tensor = judgement.origin, one.tensor
+    held = judgement.holdout_units
+    notes = [
+        f"Verdict on {tensor}: match, because {judgement.reason}; {int(held.predicted.sum()):,} of "
+        f"{held.ids.size:,} rows or columns of the hold-out are predicted.",
+    ]
+    if (place := _position(origin.index, tensor)) is not None:
+        notes.append(place)
+    if way.method == "solve":
+        notes.append(
+            f"{tensor} was {way.how}: {way.tally.equations:,} linear equations of rank {way.tally.rank:,} "
+            f"in the generator's state, {way.tally.satisfied:,} redundant ones satisfied, at try "
+            f"{way.attempts:,}. trials is 2^{SOLVE_TRIALS.bit_length() - 1}: every seed at every position "
             "of 32 bits."
         )
     else:
+        notes.append(f"{tensor} was {way.how}. Its solve is null: nothing needed to be solved.")
+    if len(judgement.arithmetics) > 1:
         notes.append(
-            f"{tensor} was found among the seeds that people use, at the stream positions that were tried."
+            f"The values of {tensor} are the same in both arithmetics: {' and '.join(judgement.arithmetics)}."
         )
-        notes.append(f"solve of {tensor} is null: {_sentence(found.unsolved or 'nothing was solved')}")
-    if (near := found.index_plus_one) is not None and near.sigma is not None:
-        notes.append(f"One word later in the stream the hold-out of {tensor} scores {near.sigma:.1f} sigma.")
-    if found.dropped:
+    elif origin.arithmetic == "cpu-unfused":
         notes.append(
-            f"{found.dropped:,} held-out values of {tensor} were left out: they come from the same words as "
+            f"{tensor} was drawn by a build that rounds the product before it adds (cpu-unfused), as older "
+            "ones and those without AVX2 do; fused ones predict other last bits."
+        )
+    if one.dropped:
+        notes.append(
+            f"{one.dropped:,} held-out values of {tensor} were left out: they come from the same words as "
             "values of the selection."
         )
-    if not found.written and not found.exact:
+    if not way.written and not way.exact:
         notes.append(
-            f"Scale {origin.scale:.8g} is the middle of those that fit; it is none that people write "
-            "down, so it was perhaps changed after the draw."
+            f"Scale {origin.scale:.8g} of {tensor} is the middle of those that fit; it is none that people "
+            "write down, so it was perhaps changed after the draw."
         )
     return notes
 
 
-def with_solved(searched: SearchedModel, solved: Sequence[tuple[Survivors, SolvedReading]]) -> SearchedModel:
-    """The account of what was searched, with the looks for CPU draws."""
-    if not solved:
+def with_looks(searched: SearchedModel, looks: Sequence[HostLook], solved: int = 0) -> SearchedModel:
+    """The account of what was searched, with the looks for draws without a layout.
+
+    Args:
+        searched: the account of all other searches; `NOTHING_SEARCHED` where there was none.
+        looks: each look, whatever came of it.
+        solved: how many of them gave a finding.
+    """
+    if not looks:
         return searched
-    lines = [line for survivors, one in solved for line in searched_lines(one, survivors.tensor)]
-    tried = sum(one.attempts + (one.search.trials if one.search else 0) for _, one in solved)
+    alone = not searched.stages
+    lines = [f"{_named(look.tensors)}: {look.what}" for look in looks]
+    hypotheses = ["mt19937 on a CPU, normal and uniform, any position"]
     return searched.model_copy(
-        update={"stages": [*searched.stages, *lines], "trials": searched.trials + tried}
+        update={
+            "hypotheses": list(dict.fromkeys([*searched.hypotheses, *hypotheses])),
+            "stages": [*searched.stages, *lines],
+            "trials": searched.trials + sum(look.trials for look in looks),
+            "candidates_tested": searched.candidates_tested + solved,
+            "complete": all(look.complete for look in looks) and (alone or searched.complete),
+        }
     )
 
 
-def searched_lines(found: SolvedReading, tensor: str) -> list[str]:
-    """What was tried, as lines of `searched.stages`."""
-    lines = []
-    if found.attempts or found.unsolved or found.method == "solve":
-        outcome = "solved" if found.unsolved is None else "not solved"
-        lines.append(
-            f"{tensor}: CPU draw, any seed and position, by solving for the generator's state, "
-            f"{found.attempts:,} subset{'' if found.attempts == 1 else 's'}, {outcome}"
-        )
-    for one in found.search.tried if found.search else ():
-        seeds = f"all {one.of:,}" if one.seeds == one.of else f"the first {one.seeds:,} of {one.of:,}"
-        lines.append(f"{tensor}: CPU draw, dictionary of seeds, index {one.index:,}: {seeds} seeds")
-    return lines
+def _named(tensors: Sequence[str]) -> str:
+    if len(tensors) <= MOST_NAMED:
+        return ", ".join(tensors)
+    return f"{', '.join(tensors[:MOST_NAMED])} and {len(tensors) - MOST_NAMED:,} more"
 
 
-def _position(origin: CpuOrigin, tensor: str) -> str:
-    if origin.index < 0:
+def _position(index: int | None, tensor: str) -> str | None:
+    if index is None:
+        return None
+    if index < 0:
         return (
-            f"index of {tensor} is negative: its first {-origin.index:,} values did not come from this "
+            f"index of {tensor} is negative: its first {-index:,} values did not come from this "
             "stream, as where a table was enlarged later."
         )
     return (
         f"index of {tensor} counts the 32-bit words that the generator gave before this tensor: "
-        f"{origin.index:,}" + (", so it was the first thing drawn." if origin.index == 0 else ".")
+        f"{index:,}" + (", so it was the first thing drawn." if index == 0 else ".")
     )
 
 
@@ -199,31 +218,20 @@ def _short(scale: float) -> bool:
     return float(f"{scale:.2g}") == scale
 
 
-def _arithmetics(found: SolvedReading, origin: CpuOrigin) -> list[str]:
-    """Uniforms that were rounded to a coarse dtype leave the arithmetic open; normals have only one."""
-    if origin.distribution == "normal" or found.exact:
-        return [origin.arithmetic]
-    return sorted(SCALINGS)
-
-
 def _compared(declared: DeclaredModel | None, seed: int) -> DeclaredModel | None:
     if declared is None:
         return None
     return declared.model_copy(update={"agrees": declared.seed % (1 << 32) == seed})
 
 
-def _solve(found: SolvedReading) -> SolveModel | None:
-    if found.method != "solve":
+def _solve(way: Found) -> SolveModel | None:
+    if way.method != "solve":
         return None
     return SolveModel(
-        equations=found.tally.equations,
-        rank=found.tally.rank,
-        redundant_satisfied=found.tally.satisfied,
+        equations=way.tally.equations,
+        rank=way.tally.rank,
+        redundant_satisfied=way.tally.satisfied,
     )
-
-
-def _score(score: Score | None) -> ScoreModel:
-    return _NO_SCORE if score is None else score_model(score)
 
 
 def _bit_exact(exact: Exactness, held: Exactness) -> BitExactModel:
@@ -235,9 +243,7 @@ def _bit_exact(exact: Exactness, held: Exactness) -> BitExactModel:
     )
 
 
-def _decoys(decoys: Decoys | None) -> DecoysModel:
-    if decoys is None:
-        return DecoysModel(count=0, max_sigma=None)
+def _decoys(decoys: Decoys) -> DecoysModel:
     return DecoysModel(
         count=decoys.count,
         max_sigma=decoys.max_sigma,

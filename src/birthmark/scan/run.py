@@ -20,10 +20,10 @@ from birthmark.reports.account import account
 from birthmark.reports.assemble import assemble, not_searched
 from birthmark.reports.reading import DeclaredModel
 from birthmark.reports.surveyed import special_notes, why_not
-from birthmark.scan.cpu import as_a_cpu_draw
+from birthmark.scan.host import Sight, along_the_stream, by_elimination, on_the_lattice, sights
 from birthmark.scan.options import ScanOptions
 from birthmark.scan.searching import for_a_trace, from_the_known_seed, in_full, with_usual_seeds, without_seed
-from birthmark.scan.state import PREDICTED, Scan, State
+from birthmark.scan.state import PREDICTED, AnyCase, Scan, State
 from birthmark.search.progress import Progress
 from birthmark.survivors.survey import best_targets, survey
 from birthmark.survivors.survivor import Survivors
@@ -54,7 +54,7 @@ def scan(
     notes = [*checkpoint.notes, *special_notes(surveys)]
     state = State(checkpoint, declarations(checkpoint), progress, notes=notes)
     refusals = _search(state, targets, options) if targets else [why_not(surveys)]
-    if not state.searches:  # nothing survived, or too little
+    if not state.searches and not state.solved:  # nothing survived, or too little
         read += for_a_trace(state, options)
         if not state.findings:
             reason = refusals[0]
@@ -67,17 +67,23 @@ def _search(state: State, targets: Sequence[Survivors], options: ScanOptions) ->
     """Search the targets; return the reasons of those that offered nothing to search."""
     refusals: list[str] = []
     wanted = options.search
-    if wanted.dictionary:
+    seen: list[Sight] = []
+    if options.cpu and wanted.dictionary and wanted.layouts is None:
+        seen = sights(state, targets)
+        on_the_lattice(state, seen)
+    if wanted.dictionary and not state.settled:
         refusals += with_usual_seeds(state, targets, wanted)
     if not state.settled and not state.stopped:
-        if options.cpu and wanted.dictionary and wanted.layouts is None:
-            as_a_cpu_draw(state, targets)
+        searched = {name for name, _ in state.searches}
+        by_elimination(state, [each for each in seen if each.tensor in searched])
         if not state.settled:
             without_seed(state, targets)
-    if wanted.seeds[0] < wanted.seeds[1]:
+    if wanted.seeds[0] < wanted.seeds[1] and not state.solved:
         refusals += in_full(state, targets, options)
     if state.predicted is not None and not state.stopped:
         from_the_known_seed(state, state.predicted, targets, wanted)
+    elif state.solved:
+        along_the_stream(state, seen)
     return refusals
 
 
@@ -85,9 +91,14 @@ def _read(state: State, command: str, read: list[str]) -> Scan:
     """Everything that was found, as a reading."""
     predicted = {each.judgement.case.tensor for each in state.findings if each.judgement.outcome in PREDICTED}
     declared = None
-    if state.findings and state.declared.seed is not None and state.declared.source is not None:
+    if (
+        (state.findings or state.solved)
+        and state.declared.seed is not None
+        and state.declared.source is not None
+    ):
         agrees = any(each.judgement.case.seed == state.declared.seed for each in state.findings)
         declared = DeclaredModel(seed=state.declared.seed, source=state.declared.source, agrees=agrees)
+    layouts = [(each, found) for each, found in state.layouts if each.tensor not in predicted]
     reading = assemble(
         state.checkpoint,
         distinct(state.judgements),
@@ -95,12 +106,15 @@ def _read(state: State, command: str, read: list[str]) -> Scan:
         command=command,
         tensors_read=read,
         declared=declared,
-        layouts=[(each, found) for each, found in state.layouts if each.tensor not in predicted],
+        layouts=layouts,
         solved=state.solved,
+        looks=state.looks,
         notes=state.notes,
     )
-    cases = tuple(each.judgement.case for each in state.findings)
-    return Scan(reading, cases, stopped=state.stopped)
+    cases: list[AnyCase | None] = [each.judgement.case for each in state.findings]
+    cases += [None for _, found in layouts if found.result == "layout"]
+    cases += [one.judgement.case for one in state.solved]
+    return Scan(reading, tuple(cases), stopped=state.stopped)
 
 
 def _check_names(checkpoint: Checkpoint, names: Sequence[str]) -> None:

@@ -10,14 +10,17 @@ from birthmark.checkpoints.interface import Checkpoint
 from birthmark.devices.catalogue import table_threads
 from birthmark.evidence.case import Case
 from birthmark.evidence.judge import Judged, Judgements, distinct, judge
+from birthmark.evidence.origin_case import OriginCase
 from birthmark.evidence.seed_free import SeedFree
-from birthmark.evidence.solved import SolvedReading
+from birthmark.evidence.solved import HostLook, SolvedReading
 from birthmark.reports.reading import Reading
 from birthmark.search.outcome import Candidate, Outcome, Searched
 from birthmark.search.progress import Progress
 from birthmark.survivors.split import Holdout, Selection, split
 from birthmark.survivors.survivor import Survivors
 
+#: What a finding rests on.
+AnyCase = Case | OriginCase
 #: Outcomes that end a search: the survivors are predicted.
 PREDICTED = frozenset({"match", "seed-only"})
 
@@ -28,13 +31,13 @@ class Scan:
 
     Attributes:
         reading: the result.
-        cases: what each finding rests on, in the order of the findings; an evidence pack carries them. A
-            layout that was read without its seed has none.
+        cases: what each finding rests on, in the order of the findings; an evidence pack carries them. None
+            for a layout that was read without its seed.
         stopped: whether it was interrupted; its ledger lets it go on.
     """
 
     reading: Reading
-    cases: tuple[Case, ...]
+    cases: tuple[AnyCase | None, ...]
     stopped: bool
 
 
@@ -49,7 +52,8 @@ class State:
     searches: list[tuple[str, Searched]] = field(default_factory=list)
     judgements: list[Judgements] = field(default_factory=list)
     layouts: list[tuple[Survivors, SeedFree]] = field(default_factory=list)
-    solved: list[tuple[Survivors, SolvedReading]] = field(default_factory=list)
+    solved: list[SolvedReading] = field(default_factory=list)
+    looks: list[HostLook] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     stopped: bool = False
 
@@ -66,7 +70,7 @@ class State:
     @property
     def settled(self) -> bool:
         """Whether survivors are predicted, so that no further seed needs to be tried."""
-        return self.predicted is not None or any(one.result == "match" for _, one in self.solved)
+        return self.predicted is not None or bool(self.solved)
 
     @property
     def predicted(self) -> Judged | None:

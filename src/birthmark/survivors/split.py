@@ -108,7 +108,7 @@ def split(
             f"no {survivors.axis} of {survivors.tensor!r} holds initial values with probability "
             f"{at_least:g} or more."
         )
-    layout = _Layout(survivors.axis, survivors.shape)
+    layout = Layout(survivors.axis, survivors.shape)
     away = held_out(survivors.tensor, ids)
     if len(ids) >= LEAST_UNITS and min(int(away.sum()), int((~away).sum())) >= LEAST_SIDE:
         kept, held = (_spread(layout, ids[side]) for side in (~away, away))
@@ -135,7 +135,7 @@ def split(
 
 
 @dataclass(frozen=True, slots=True)
-class _Layout:
+class Layout:
     """Where the elements of rows or columns lie in a tensor."""
 
     axis: Axis
@@ -143,6 +143,7 @@ class _Layout:
 
     @property
     def columns(self) -> int:
+        """Elements from one row to the next."""
         return math.prod(self.shape[1:]) if len(self.shape) > 1 else math.prod(self.shape)
 
     @property
@@ -164,7 +165,7 @@ class _Layout:
         return indices % self.columns if self.axis == "column" else indices // self.columns
 
 
-def _spread(layout: _Layout, ids: NDArray[np.int64], most: int | None = None) -> NDArray[np.int64]:
+def _spread(layout: Layout, ids: NDArray[np.int64], most: int | None = None) -> NDArray[np.int64]:
     """Flat indices of `most` elements at most: whole rows or columns where possible, evenly chosen ones."""
     most = MOST_ELEMENTS if most is None else most
     room = max(1, most // layout.width)

@@ -6,10 +6,13 @@ one 64-bit word a row. Then the rows are updated in a single pass: the 64 bits, 
 eight tables that hold all 256 sums of eight pivot rows (Arlazarov, Dinic, Kronrod and Faradzev 1970;
 Albrecht, Bard and Hart, "Algorithm 898", ACM TOMS 37, 2010). The matrix is stored by strips of columns, all
 rows of a strip together, and the tables are built for one strip at a time: they stay in the cache while the
-rows stream by.
+rows stream by. Strips do not depend on each other, so that several threads share them.
 """
 
 from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +23,10 @@ from birthmark.numerics.compiled import kernel
 STRIP = 24
 #: The right-hand side of an equation is the highest bit of its last word.
 RIGHT_SIDE = np.uint64(1 << 63)
+
+#: Threads at most, and rows times strips from which several are worth it.
+MOST_WORKERS = 8
+WORTH_SHARING = 1 << 15
 
 _BLOCK = 64
 _ONE = np.uint64(1)
@@ -144,9 +151,8 @@ class System:
         return set_bits
 
 
-@kernel()
 def _eliminate(
-    rows: NDArray[np.uint64], fresh: NDArray[np.int64], pivot: NDArray[np.int64], unknowns: int, grow: bool
+    rows: NDArray[np.uint64], fresh: NDArray[np.int64], pivot: NDArray[np.int64], unknowns: int, *, grow: bool
 ) -> int:
     """Reduce the fresh rows by the pivots and by each other.
 
@@ -160,25 +166,85 @@ def _eliminate(
     Returns:
         How many fresh rows became pivots.
     """
+    workers = min(os.cpu_count() or 1, MOST_WORKERS, len(rows))
+    if workers == 1 or len(fresh) * len(rows) < WORTH_SHARING:
+        return int(_eliminate_alone(rows, fresh, pivot, unknowns, grow))
+    word, chosen = np.empty(len(fresh), np.uint64), np.empty(len(fresh), np.uint64)
+    slots = np.empty(_BLOCK, np.int64)
+    tables = [np.zeros((8, 256, STRIP), np.uint64) for _ in range(workers)]
+    begin = 0
+    with ThreadPoolExecutor(workers) as pool:
+        for block in range(-(-unknowns // _BLOCK)):
+            end = _decide_block(rows, block, fresh, pivot, unknowns, begin, grow, word, chosen, slots)
+            first = block // STRIP
+            shares = [
+                pool.submit(_update, rows, first + k, workers, fresh, begin, chosen, slots, tables[k])
+                for k in range(workers)
+            ]
+            for share in shares:
+                share.result()
+            begin = end
+            if begin == len(fresh):
+                break
+    return begin
+
+
+@kernel()
+def _eliminate_alone(
+    rows: NDArray[np.uint64], fresh: NDArray[np.int64], pivot: NDArray[np.int64], unknowns: int, grow: bool
+) -> int:
+    """The same in one thread."""
     tables = np.zeros((8, 256, STRIP), np.uint64)
     word = np.empty(len(fresh), np.uint64)
     chosen = np.empty(len(fresh), np.uint64)
     slots = np.empty(_BLOCK, np.int64)
     begin = 0
     for block in range(-(-unknowns // _BLOCK)):
-        home, t = rows[block // STRIP], block % STRIP
-        for i in range(begin, len(fresh)):
-            word[i] = home[fresh[i], t]
-            chosen[i] = np.uint64(0)
-        columns = pivot[block * _BLOCK : min((block + 1) * _BLOCK, unknowns)]
-        end = _decide(home[:, t], fresh, columns, begin, grow, word, chosen, slots)
-        for strip in range(block // STRIP, len(rows)):
-            _tabulate(rows[strip], slots, tables)
-            _apply(rows[strip], fresh, begin, chosen, tables)
+        end = _decide_block(rows, block, fresh, pivot, unknowns, begin, grow, word, chosen, slots)
+        _update(rows, block // STRIP, 1, fresh, begin, chosen, slots, tables)
         begin = end
         if begin == len(fresh):
             break
     return begin
+
+
+@kernel()
+def _decide_block(
+    rows: NDArray[np.uint64],
+    block: int,
+    fresh: NDArray[np.int64],
+    pivot: NDArray[np.int64],
+    unknowns: int,
+    begin: int,
+    grow: bool,
+    word: NDArray[np.uint64],
+    chosen: NDArray[np.uint64],
+    slots: NDArray[np.int64],
+) -> int:
+    """Find the pivots of 64 columns, and which of them each row from `begin` on needs."""
+    home, t = rows[block // STRIP], block % STRIP
+    for i in range(begin, len(fresh)):
+        word[i] = home[fresh[i], t]
+        chosen[i] = np.uint64(0)
+    columns = pivot[block * _BLOCK : min((block + 1) * _BLOCK, unknowns)]
+    return _decide(home[:, t], fresh, columns, begin, grow, word, chosen, slots)
+
+
+@kernel()
+def _update(
+    rows: NDArray[np.uint64],
+    first: int,
+    step: int,
+    fresh: NDArray[np.int64],
+    begin: int,
+    chosen: NDArray[np.uint64],
+    slots: NDArray[np.int64],
+    tables: NDArray[np.uint64],
+) -> None:
+    """Add the chosen pivot rows, in every `step`-th strip from the first on."""
+    for strip in range(first, len(rows), step):
+        _tabulate(rows[strip], slots, tables)
+        _apply(rows[strip], fresh, begin, chosen, tables)
 
 
 @kernel()

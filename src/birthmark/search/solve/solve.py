@@ -154,7 +154,7 @@ def solve(
             seen.unit[reading.inversion.source],
             seen.trust[reading.inversion.source],
             vouching=reading.sharp,
-            attempts=min(attempts, _worthwhile(reading)),
+            attempts=min(attempts, worthwhile([reading])),
             entropy=entropy,
         )
         if found.window is not None:
@@ -166,13 +166,15 @@ def solve(
     return failure or Unsolved("too-few", "no values to solve from.")
 
 
-def _worthwhile(reading: Reading) -> int:
+def worthwhile(readings: Sequence[Reading]) -> int:
     """Subsets that are worth trying: enough that one of them is wholly right, if only words are wrong."""
-    if not reading.exact:
+    if not all(reading.exact for reading in readings):
         return COARSE_ATTEMPTS
-    if reading.wrong == 0.0:
+    used = sum(reading.inversion.used for reading in readings)
+    wrong = sum(reading.wrong * reading.inversion.used for reading in readings) / max(1, used)
+    right = (1.0 - wrong) ** RESTS_ON
+    if right >= 1.0:
         return 1
-    right = (1.0 - reading.wrong) ** RESTS_ON
     return math.ceil(math.log(UNLUCKY) / math.log1p(-right)) if right > 1e-6 else ATTEMPTS
 
 

@@ -21,7 +21,7 @@ from birthmark.search.solve.equations import Words
 from birthmark.search.solve.fit import Fit, fitted
 from birthmark.search.solve.readings import Observation, Reading, observation, readings
 from birthmark.search.solve.recover import ATTEMPTS, Agreement, Recovery, Tally, recover
-from birthmark.search.solve.solve import Unsolved, explained
+from birthmark.search.solve.solve import Unsolved, explained, worthwhile
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,8 +106,9 @@ def solve_together(
     if not read:
         return Unsolved("too-few", "no values to solve from.")
     words, unit, trust = _joined(read)
-    exact = all(reading.exact for _, _, reading in read)
-    found = recover(words, unit, trust, vouching=exact, attempts=attempts, entropy=entropy)
+    sharp = all(reading.sharp for _, _, reading in read)
+    attempts = min(attempts, worthwhile([reading for _, _, reading in read]))
+    found = recover(words, unit, trust, vouching=sharp, attempts=attempts, entropy=entropy)
     if found.window is None:
         return explained(found)
     origin = origin_of(found.window, furthest)
