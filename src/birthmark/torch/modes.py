@@ -94,6 +94,11 @@ class DispatchMode(TorchDispatchMode):
         super().__init__()
         self.machine = machine
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """PyTorch would import its compiler, which takes seconds, to keep it away from this mode."""
+        return False
+
     def __torch_dispatch__(
         self,
         func: Any,  # noqa: ANN401
