@@ -91,6 +91,18 @@ class Distributed:
                 out[part][here] = self.of(rank).values(seed, local[here])
         return out.reshape(given.shape)
 
+    def run(self, seed: int, start: int, stop: int) -> Values:
+        """The initial values of the elements start <= i < stop, decoded.
+
+        Raises:
+            UsageError: the range is empty the wrong way round or leaves the tensor.
+        """
+        if not 0 <= start <= stop <= self.draw.size:
+            raise UsageError(
+                f"elements {start} to {stop} of a tensor of {self.draw.size}: expected a range in it."
+            )
+        return self.values(seed, np.arange(start, stop))
+
     def tensor(self, seed: int) -> Values:
         """The whole tensor, in its shape."""
         return self.values(seed, np.arange(self.draw.size).reshape(self.draw.shape))

@@ -128,29 +128,78 @@ def predict(
         int | None, typer.Option(help="G, for a GPU that is not in the table, instead of --device.")
     ] = None,
     dtype: Annotated[str, typer.Option(help="The dtype at draw time.")] = "float32",
-    mean: Annotated[float, typer.Option(help="Mean of the normal draw.")] = 0.0,
-    std: Annotated[float | None, typer.Option(help="Standard deviation of a normal draw (1).")] = None,
-    low: Annotated[float | None, typer.Option(help="Lower bound of a uniform draw.")] = None,
-    high: Annotated[float | None, typer.Option(help="Upper bound of a uniform draw.")] = None,
+    distribution: Annotated[
+        str | None,
+        typer.Option(
+            help="normal, uniform, truncated-normal, exponential, log-normal, cauchy, geometric, integers, "
+            "bernoulli or permutation (default: what the numbers say, else normal)."
+        ),
+    ] = None,
+    mean: Annotated[str | None, typer.Option(metavar="NUMBER", help="Mean of a normal draw (0).")] = None,
+    std: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="Standard deviation of a normal draw (1).")
+    ] = None,
+    low: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="Lower bound of a uniform draw, or of integers.")
+    ] = None,
+    high: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="Upper bound of a uniform draw, or of integers.")
+    ] = None,
+    a: Annotated[
+        str | None, typer.Option("--a", metavar="NUMBER", help="Lower bound of a truncated normal (-2).")
+    ] = None,
+    b: Annotated[
+        str | None, typer.Option("--b", metavar="NUMBER", help="Upper bound of a truncated normal (2).")
+    ] = None,
+    parameter: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=NUMBER", help="Another number of the draw, e.g. rate=2 (several times)."),
+    ] = None,
+    torch_version: Annotated[
+        str | None, typer.Option(help="The release of PyTorch, e.g. 2.4.1 (default: the newest known).")
+    ] = None,
+    cuda_version: Annotated[
+        str | None, typer.Option(help="The CUDA version of that build, e.g. 12.8, where it matters.")
+    ] = None,
+    cast: Annotated[
+        str | None, typer.Option(help="A dtype that the values were rounded to after the draw.")
+    ] = None,
+    shards: Annotated[
+        int, typer.Option(min=1, help="Megatron's tensor-parallel ranks; --seed is then that of rank 0.")
+    ] = 1,
+    mesh: Annotated[
+        str | None, typer.Option(metavar="EXTENTS", help="A distributed tensor's mesh, e.g. 2,4.")
+    ] = None,
+    placements: Annotated[
+        str | None,
+        typer.Option(help="For each dimension of the mesh: which of the tensor's it cuts, or r; e.g. 0,r."),
+    ] = None,
     rows: Annotated[str | None, typer.Option(metavar="START:STOP", help="Only these rows.")] = None,
     offset: Annotated[int, typer.Option(min=0, help="The generator's offset; a multiple of 4.")] = 0,
 ) -> None:
     """Initial values for a seed and a device, as an array file."""
-    from birthmark.cli.predicting import run
+    from birthmark.cli.predicting import Request, run
 
     run(
-        seed=seed,
-        device=device,
-        threads=threads,
-        shape=shape,
-        output=output,
-        dtype=dtype,
-        mean=mean,
-        std=std,
-        low=low,
-        high=high,
-        rows=rows,
-        offset=offset,
+        Request(
+            seed=seed,
+            shape=shape,
+            output=output,
+            device=device,
+            threads=threads,
+            dtype=dtype,
+            distribution=distribution,
+            numbers={"mean": mean, "std": std, "low": low, "high": high, "a": a, "b": b},
+            others=parameter or (),
+            torch=torch_version,
+            cuda=cuda_version,
+            cast=cast,
+            shards=shards,
+            mesh=mesh,
+            placements=placements,
+            rows=rows,
+            offset=offset,
+        )
     )
 
 

@@ -2,60 +2,100 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import typer
 
-from birthmark.cli.parsing import parse_range, parse_shape
+from birthmark.cli.parsing import parse_number, parse_numbers, parse_placements, parse_range, parse_shape
 from birthmark.errors import UsageError
 
 
-def run(
-    *,
-    seed: int,
-    device: str | None,
-    threads: int | None,
-    shape: str,
-    output: Path,
-    dtype: str,
-    mean: float,
-    std: float | None,
-    low: float | None,
-    high: float | None,
-    rows: str | None,
-    offset: int,
-) -> None:
-    """Predict, write the file, and say in two lines what was written."""
-    from birthmark.prediction import prediction, save
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The options as they were given; see `birthmark predict --help`."""
 
-    if (device is None) == (threads is None):
+    seed: int
+    shape: str
+    output: Path
+    device: str | None
+    threads: int | None
+    dtype: str
+    distribution: str | None
+    numbers: dict[str, str | None]
+    others: Sequence[str]
+    torch: str | None
+    cuda: str | None
+    cast: str | None
+    shards: int
+    mesh: str | None
+    placements: str | None
+    rows: str | None
+    offset: int
+
+
+def run(asked: Request) -> None:
+    """Predict, write the file, and say in two lines what was written."""
+    from birthmark.prediction import prediction
+    from birthmark.prediction_file import save
+    from birthmark.recipes.sharding import Sharding
+
+    if (asked.device is None) == (asked.threads is None):
         raise UsageError("name a GPU with --device, or its number of threads with --threads.")
-    if (low is None) != (high is None):
-        raise UsageError("a uniform draw needs both --low and --high.")
-    if low is not None and high is not None:
-        if std is not None or mean:
-            raise UsageError("--mean and --std belong to a normal draw, --low and --high to a uniform one.")
-        distribution, parameters = "uniform", (low, high)
-    else:
-        distribution, parameters = "normal", (mean, 1.0 if std is None else std)
-    extents = parse_shape(shape)
-    wanted = parse_range("--rows", rows, most=extents[0]) if rows is not None else None
+    if (asked.mesh is None) != (asked.placements is None):
+        raise UsageError("a distributed tensor needs both --mesh and --placements.")
+    numbers = {
+        name: parse_number(f"--{name}", text) for name, text in asked.numbers.items() if text is not None
+    }
+    numbers |= parse_numbers("--parameter", asked.others)
+    distribution = _distribution(asked.distribution, numbers)
+    if distribution == "truncated-normal" and asked.torch is None:
+        raise UsageError(
+            "truncated normals are other values from torch 2.12 on: name the release with --torch-version."
+        )
+    shape = parse_shape(asked.shape)
     drawn = prediction(
-        seed,
-        extents,
-        device=device,
-        threads=threads,
-        dtype=dtype,
-        distribution=distribution,  # type: ignore[arg-type]  # one of the two literals above
-        parameters=parameters,
-        rows=wanted,
-        offset=offset,
+        asked.seed,
+        shape,
+        device=asked.device,
+        threads=asked.threads,
+        dtype=asked.dtype,
+        distribution=distribution,
+        parameters=numbers,
+        rows=parse_range("--rows", asked.rows, most=shape[0]) if asked.rows is not None else None,
+        offset=asked.offset,
+        sharding=Sharding(asked.shards, "single" if asked.shards == 1 else "megatron"),
+        mesh=parse_shape(asked.mesh, option="--mesh") if asked.mesh is not None else None,
+        placements=parse_placements("--placements", asked.placements or ""),
+        torch=asked.torch,
+        cuda=asked.cuda,
+        cast=asked.cast,
     )
-    save(output, drawn)
+    save(asked.output, drawn)
     facts = drawn.metadata()
+    given = ", ".join(f"{name} {number}" for name, number in drawn.parameters.items())
     typer.echo(
-        f"{output}: {facts['distribution']} {parameters}, seed {seed}, {device or 'GPU'} "
-        f"(G = {facts['threads']:,})"
+        f"{asked.output}: {distribution}{f' ({given})' if given else ''}, seed {asked.seed}, "
+        f"{asked.device or 'GPU'} (G = {facts['threads']:,})"
     )
     exact = "bit for bit what stock PyTorch draws there" if drawn.exact else "not proved to the last bit"
-    typer.echo(f"values {'x'.join(map(str, extents))}{f', rows {rows}' if rows else ''}, {dtype}; {exact}")
+    stored = f"{asked.dtype} cast to {asked.cast}" if asked.cast else asked.dtype
+    rows = f", rows {asked.rows}" if asked.rows else ""
+    typer.echo(f"values {'x'.join(map(str, shape))}{rows}, {stored}; {exact}")
+
+
+def _distribution(named: str | None, numbers: dict[str, float | int | None]) -> str:
+    """The draw: as named, or what its numbers say."""
+    if named is not None:
+        return named
+    if {"a", "b"} & set(numbers):
+        return "truncated-normal"
+    bounds = {"low", "high"} & set(numbers)
+    if not bounds:
+        return "normal"
+    if bounds != {"low", "high"}:
+        raise UsageError("a uniform draw needs both --low and --high.")
+    if {"mean", "std"} & set(numbers):
+        raise UsageError("--mean and --std belong to a normal draw, --low and --high to a uniform one.")
+    return "uniform"

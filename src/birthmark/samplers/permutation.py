@@ -69,15 +69,24 @@ class Permutation:
         """The generator's offset after the call."""
         return self._keys().end_offset + (self.size + 3) // 4 * 4
 
-    def run(self, seed: int) -> NDArray[np.int64]:
-        """The permutation: int64, of shape (size,)."""
-        if self.size == 0:
+    def run(self, seed: int, start: int = 0, stop: int | None = None) -> NDArray[np.int64]:
+        """The permutation from position start up to stop (default: all), int64.
+
+        It is made whole for any part of it.
+
+        Raises:
+            UsageError: the range is empty the wrong way round or leaves the permutation.
+        """
+        stop = self.size if stop is None else stop
+        if not 0 <= start <= stop <= self.size:
+            raise UsageError(f"positions {start} to {stop} of {self.size}: expected a range in it.")
+        if start == stop:
             return np.empty(0, np.int64)
         keys = self._keys().run(seed)
         if self.bits < 64:
             keys = keys & np.int64((1 << self.bits) - 1) if self.bits != SHORT_BITS else keys
         order = np.argsort(keys, kind="stable").astype(np.int64)
-        return self._untied(seed, keys[order], order)
+        return self._untied(seed, keys[order], order)[start:stop]
 
     def values(self, seed: int, indices: NDArray[np.int64]) -> NDArray[np.int64]:
         """The positions at `indices` of the permutation, in their shape; it is made whole for them.
