@@ -1,0 +1,151 @@
+"""What a trace can be made of: a function of the user's own file, or a transformers configuration.
+
+A user's file is run as a program, with everything that it does. A configuration is data: the model's class is
+taken from the installed transformers by the name that the configuration states; code that a repository
+carries beside it is never fetched nor run.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from birthmark.errors import BirthmarkError, MissingExtra, UnknownName, UsageError
+from birthmark.torch.random_calls import Result
+
+Build = Callable[[], Result]
+#: Dtypes that a model can be asked to be built in.
+DTYPES: Final = ("float32", "bfloat16", "float16", "float64")
+
+
+def from_file(target: str) -> Build:
+    """The function that "my_model.py:build" names; loading the file runs it.
+
+    Raises:
+        UsageError: no such file or function, or the file does not run.
+    """
+    path, _, name = target.rpartition(":")
+    file = Path(path)
+    if not path or not name.isidentifier():
+        raise UsageError(f"{target!r}: expected a file and a function, such as my_model.py:build.")
+    if not file.is_file():
+        raise UsageError(f"there is no file {path}.", advice="Name a Python file that builds the model.")
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    if spec is None or spec.loader is None:
+        raise UsageError(f"{path} is no Python file: expected a name that ends in .py.")
+    module = importlib.util.module_from_spec(spec)
+    with _beside(file), _told(path):
+        sys.modules[file.stem] = module
+        spec.loader.exec_module(module)
+    build = getattr(module, name, None)
+    if build is None:
+        functions = [key for key, value in vars(module).items() if callable(value) and key[0] != "_"]
+        raise UnknownName(f"function of {path}", name, functions or ["(none)"])
+    if not callable(build):
+        raise UsageError(f"{name} in {path} is a {type(build).__name__}: expected a function.")
+
+    def run() -> Result:
+        with _beside(file), _told(target):
+            return build()
+
+    return run
+
+
+def from_config(file: str | Path, dtype: str | None = None) -> Build:
+    """The model of a transformers config.json, as its class's `from_config` builds it.
+
+    Args:
+        file: the configuration.
+        dtype: the dtype to build in; None for what the configuration states, else float32.
+
+    Raises:
+        UsageError: the file is no configuration, or of a model that the installed transformers does not have.
+        MissingExtra: transformers is not installed.
+    """
+    given = _read(Path(file))
+    try:
+        transformers: Any = importlib.import_module("transformers")
+    except ImportError as error:
+        raise MissingExtra(
+            "a trace of a configuration needs transformers, and it is not installed here.",
+            advice="Install it with: pip install transformers.",
+        ) from error
+    if dtype is not None and dtype not in DTYPES:
+        raise UnknownName("dtype", dtype, DTYPES)
+    kinds = transformers.models.auto.configuration_auto.CONFIG_MAPPING
+    kind = given.get("model_type")
+    if kind not in kinds:
+        raise UnknownName(
+            f"model type of transformers {transformers.__version__} in {file}", str(kind), list(kinds.keys())
+        )
+    named = given.get("architectures") or []
+    model = getattr(transformers, str(named[0]), None) if named else None
+    if named and model is None:
+        raise UsageError(
+            f"{file} is of a {named[0]}, which transformers {transformers.__version__} does not have; code "
+            "from a repository is not run.",
+            advice="Build the model in a file of your own, and trace that.",
+        )
+
+    def run() -> Result:
+        with _told(str(file)):
+            config = kinds[kind].from_dict(dict(given))
+            options = {} if dtype is None else {"torch_dtype": _dtype(dtype)}
+            if model is None:
+                return transformers.AutoModel.from_config(config, **options)
+            return model._from_config(config, **options)  # noqa: SLF001 - what from_config itself calls
+
+    return run
+
+
+def _dtype(name: str) -> Result:
+    import torch
+
+    return getattr(torch, name)
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        given = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"cannot read {file}: {error.strerror or error}.") from error
+    except ValueError as error:
+        raise UsageError(f"{file} is not JSON: {error}.") from None
+    if not isinstance(given, dict):
+        raise UsageError(f"{file} is no configuration: expected a JSON object.")
+    return given
+
+
+@contextmanager
+def _beside(file: Path) -> Iterator[None]:
+    """While this lasts, the files beside a program can be imported, as when it is run by Python."""
+    folder = str(file.resolve().parent)
+    sys.path.insert(0, folder)
+    try:
+        yield
+    finally:
+        if folder in sys.path:
+            sys.path.remove(folder)
+
+
+@contextmanager
+def _told(what: str) -> Iterator[None]:
+    """Errors of the user's program in one line, with the place where they came up."""
+    try:
+        yield
+    except BirthmarkError:
+        raise
+    except Exception as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        place = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "?"
+        text = " ".join(str(error).split())[:300]
+        raise UsageError(
+            f"{what} failed while it was traced: {type(error).__name__}: {text} ({place})."
+        ) from error
