@@ -68,8 +68,11 @@ def match_trace(
         for naming in _namings(trace, tensors, prefix)
     ]
     fitting = [naming for problem, naming in tried if problem is None]
-    if len({naming.prefix for naming in fitting}) > 1:
-        choice = ", ".join(sorted({naming.prefix or "(none)" for naming in fitting}))
+    most = max((_shared(trace, tensors, naming) for naming in fitting), default=0)
+    fitting = [naming for naming in fitting if _shared(trace, tensors, naming) == most]
+    fitting = [naming for naming in fitting if naming.strip == fitting[0].strip]
+    if len(fitting) > 1:
+        choice = ", ".join(naming.prefix or "(none)" for naming in fitting)
         raise UsageError(
             f"the trace fits the checkpoint's tensors under several names: {choice}.",
             advice="Name the one that is meant with --prefix.",
@@ -80,7 +83,7 @@ def match_trace(
             f"the trace does not fit the checkpoint: {best[0]}.",
             advice="Trace the model that the checkpoint is of.",
         )
-    naming = max(fitting, key=lambda each: _shared(trace, tensors, each))
+    naming = fitting[0]
     names = {
         each.name: stored
         for each in trace.tensors
