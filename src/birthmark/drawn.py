@@ -93,5 +93,8 @@ def version_of(drawn: Drawn) -> str | None:
     """The version rule that the values follow, beside that of offsets; None where all releases agree."""
     if isinstance(drawn, Permutation):
         return drawn.integers
-    found: str | None = getattr(sampler_of(drawn), "version", None)
+    sampler = sampler_of(drawn)
+    if isinstance(sampler, Draw) and sampler.distribution == "normal":
+        return None
+    found: str | None = getattr(sampler, "version", None)
     return found

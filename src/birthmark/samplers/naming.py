@@ -41,8 +41,8 @@ REQUIRED: Final = math.nan
 
 def _plain(name: str) -> Callable[[Numbers, tuple[int, ...], str, TorchRules], Sampler]:
     def build(given: Numbers, shape: tuple[int, ...], dtype: str, rules: TorchRules) -> Sampler:
-        version = rules.truncated if name == "truncated-normal" else rules.uniform
         numbers = tuple(float(number or 0.0) for number in given.values())
+        version = {"uniform": rules.uniform, "truncated-normal": rules.truncated}.get(name, "2.1+")
         return Draw(name, numbers, shape, dtype, version)  # type: ignore[arg-type]  # a key of the table
 
     return build
