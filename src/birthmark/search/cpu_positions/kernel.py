@@ -12,9 +12,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from birthmark.generators.mt19937_words import SIZE
 from birthmark.numerics.compiled import kernel
 from birthmark.search.cpu_positions.lanes import LANES, runner
-from birthmark.search.vectors import widest_vectors
 
 #: Parities of one test of `scan`, and of one step of `sift` and `agreeing`.
 FIRST: Final = 4
@@ -81,39 +81,17 @@ def seeding_alone(first: int, count: int) -> int:
     return int(_seeding_alone(np.uint32(first), count))
 
 
-@kernel(inline=True)
-def _parity(word: np.uint32) -> np.uint32:
-    word = np.uint32(word ^ np.uint32(word >> np.uint32(16)))
-    word = np.uint32(word ^ np.uint32(word >> np.uint32(8)))
-    word = np.uint32(word ^ np.uint32(word >> np.uint32(4)))
-    word = np.uint32(word ^ np.uint32(word >> np.uint32(2)))
-    return np.uint32(np.uint32(word ^ np.uint32(word >> _ONE)) & _ONE)
-
-
-@kernel()
-def _bits(sums: NDArray[np.uint32], bits: NDArray[np.uint32]) -> None:
-    """The parities of each lane's sums as one number, sum k's in bit k."""
-    widest_vectors()
-    for j in range(len(bits)):
-        bits[j] = _ZERO
-    for k in range(len(sums)):
-        for j in range(len(bits)):
-            bits[j] |= np.uint32(_parity(sums[k, j]) << np.uint32(k))
-
-
 @kernel()
 def _scan(
     first: np.uint32, count: int, masks: NDArray[np.uint32], wanted: np.uint32, hits: NDArray[np.uint32]
 ) -> np.int64:
-    seeds, sums = np.empty(_LANES_FIRST, np.uint32), np.empty((FIRST, _LANES_FIRST), np.uint32)
-    bits = np.empty(_LANES_FIRST, np.uint32)
+    seeds, bits = np.empty(_LANES_FIRST, np.uint32), np.empty(_LANES_FIRST, np.uint32)
     found = np.int64(0)
     for done in range(0, count, _LANES_FIRST):
         base = np.uint32(first + np.uint32(done))
         for j in range(_LANES_FIRST):
             seeds[j] = np.uint32(base + np.uint32(j))
-        _run_first(seeds, masks, masks.shape[0], sums)
-        _bits(sums, bits)
+        _run_first(seeds, masks, masks.shape[0], bits)
         for j in range(min(_LANES_FIRST, count - done)):
             hits[found] = seeds[j]
             found += np.int64(bits[j] == wanted)
@@ -124,15 +102,13 @@ def _scan(
 def _sift(
     given: NDArray[np.uint32], masks: NDArray[np.uint32], wanted: np.uint32, hits: NDArray[np.uint32]
 ) -> np.int64:
-    seeds, sums = np.zeros(_LANES_STEP, np.uint32), np.empty((STEP, _LANES_STEP), np.uint32)
-    bits = np.empty(_LANES_STEP, np.uint32)
+    seeds, bits = np.zeros(_LANES_STEP, np.uint32), np.empty(_LANES_STEP, np.uint32)
     found = np.int64(0)
     for done in range(0, len(given), _LANES_STEP):
         here = min(_LANES_STEP, len(given) - done)
         for j in range(here):
             seeds[j] = given[done + j]
-        _run_step(seeds, masks, masks.shape[0], sums)
-        _bits(sums, bits)
+        _run_step(seeds, masks, masks.shape[0], bits)
         for j in range(here):
             hits[found] = seeds[j]
             found += np.int64(bits[j] == wanted)
@@ -148,14 +124,12 @@ def _agreeing(
     totals: NDArray[np.int64],
 ) -> None:
     """Add to each seed's total how many of the `used` (a mask) parities it satisfies."""
-    seeds, sums = np.zeros(_LANES_STEP, np.uint32), np.empty((STEP, _LANES_STEP), np.uint32)
-    bits = np.empty(_LANES_STEP, np.uint32)
+    seeds, bits = np.zeros(_LANES_STEP, np.uint32), np.empty(_LANES_STEP, np.uint32)
     for done in range(0, len(given), _LANES_STEP):
         here = min(_LANES_STEP, len(given) - done)
         for j in range(here):
             seeds[j] = given[done + j]
-        _run_step(seeds, masks, masks.shape[0], sums)
-        _bits(sums, bits)
+        _run_step(seeds, masks, masks.shape[0], bits)
         for j in range(here):
             agreed = np.uint32(np.uint32(~np.uint32(bits[j] ^ wanted)) & used)
             for _ in range(STEP):
@@ -165,14 +139,14 @@ def _agreeing(
 
 @kernel()
 def _seeding_alone(first: np.uint32, count: int) -> np.uint32:
-    seeds, sums = np.empty(_LANES_BARE, np.uint32), np.empty((1, _LANES_BARE), np.uint32)
+    seeds, last = np.empty(_LANES_BARE, np.uint32), np.empty(_LANES_BARE, np.uint32)
     table = np.empty((1, 1), np.uint32)
     total = _ZERO
     for done in range(0, count, _LANES_BARE):
         base = np.uint32(first + np.uint32(done))
         for j in range(_LANES_BARE):
             seeds[j] = np.uint32(base + np.uint32(j))
-        _run_bare(seeds, table, 624, sums)
+        _run_bare(seeds, table, SIZE, last)
         for j in range(min(_LANES_BARE, count - done)):
-            total = np.uint32(total + sums[0, j])
+            total = np.uint32(total + last[j])
     return total
