@@ -20,6 +20,7 @@ import numpy as np
 from birthmark import __version__
 from birthmark.checkpoints.interface import Checkpoint, TensorInfo
 from birthmark.checkpoints.safetensors_writing import Entry, SafetensorsWriter
+from birthmark.devices.catalogue import sharing
 from birthmark.errors import BirthmarkError
 from birthmark.evidence.resemblance import Comparison, Resemblance
 from birthmark.evidence.score import score
@@ -29,6 +30,7 @@ from birthmark.recipes.trace_file import dumps
 from birthmark.recipes.trace_values import draws_of
 from birthmark.replay import Birth, Replay
 from birthmark.reports.output import write_whole
+from birthmark.rival_layouts import better_layout
 from birthmark.trace_match import Match, match_trace
 
 SCHEMA: Final = "birthmark.rewind/1"
@@ -150,7 +152,8 @@ def rewind(
 
     Raises:
         UsageError: the trace does not fit the checkpoint, or the birth does not fit the trace.
-        NothingVerified: no drawn tensor shows the predicted values; nothing was written.
+        NothingVerified: no drawn tensor shows the predicted values, or another layout explains them better;
+            nothing was written.
         OutputError: the files cannot be written.
     """
     match = match_trace(trace, checkpoint.tensors, prefix=prefix, partial=partial)
@@ -165,6 +168,8 @@ def rewind(
         "seed": str(birth.seed),
         "layout": "cpu" if birth.threads is None else str(birth.threads),
     }
+    if not unverified:
+        _check_layout(checkpoint, trace, birth, match)
     entries = [Entry(each.name, each.shape, each.dtype) for each in wanted]
     trials = max(1, sum(bool(draws_of(each.value)) for each in wanted))
     with SafetensorsWriter(output, entries, metadata) as writer:
@@ -188,6 +193,18 @@ def rewind(
 def beside(output: str | Path) -> Path:
     """Where the account of a rewound checkpoint goes."""
     return Path(output).with_suffix(".json")
+
+
+def _check_layout(checkpoint: Checkpoint, trace: Trace, birth: Birth, match: Match) -> None:
+    rival = better_layout(checkpoint, trace, birth, match)
+    if rival is not None:
+        names = ", ".join(each.name for each in sharing(rival.threads)[:4])
+        raise NothingVerified(
+            f"another layout explains the model better: G = {rival.threads:,} ({names}), with a sum of squared "
+            f"sigmas of {rival.score:,.0f} against {rival.claimed:,.0f} of G = {birth.threads or 0:,}; "
+            "nothing was written.",
+            advice="Name that device, or write the file all the same with --unverified.",
+        )
 
 
 def _next(birth: Birth) -> Birth:
