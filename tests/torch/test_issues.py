@@ -50,7 +50,7 @@ print(torch.randn([1, 64, 2048], generator=torch.Generator(device=device).manual
 
 
 def test_latents_of_a_card_with_28_multiprocessors() -> None:
-    """131,072 normals: all 36 printed numbers, which need an RTX 3060 or its equal; another card's end differs."""
+    """131,072 normals: all 36 printed numbers, which need an RTX 3060; other cards end otherwise."""
     expected = """tensor([[[ 0.1940,  2.1614, -0.1721,  ...,  1.4540, -2.7733, -0.8932],
          [-0.4574,  0.8063,  0.1580,  ...,  0.1124,  0.2769, -1.2535],
          [ 1.1346, -0.6329, -0.9147,  ..., -1.0001, -1.1552, -0.6955],
@@ -78,7 +78,7 @@ print(x)
 
 
 def test_gaussian_noise_of_an_a4000() -> None:
-    """A legacy constructor and the default generator: all 36 printed numbers; an RTX 2070 Super's end differs."""
+    """A legacy constructor, the default generator: all 36 printed numbers; another card ends otherwise."""
     expected = """tensor([[2.8731, 5.2727, 2.9889,  ..., 1.6853, 9.6331, 6.6319],
         [3.9968, 3.8097, 5.7328,  ..., 4.4029, 3.9804, 7.4698],
         [6.5552, 4.0857, 4.2315,  ..., 2.7704, 3.5479, 3.3063],
@@ -139,7 +139,7 @@ def settings() -> Iterator[None]:
 
 @pytest.mark.usefixtures("settings")
 def test_two_devices_side_by_side() -> None:
-    """The A6000's printed numbers; of the M4000's, cut off in the thread, two agree and the third must not."""
+    """The A6000's printed numbers; the M4000's are cut off in the thread: two agree, the third must not."""
     lines = printed(TWO_DEVICES, "RTX A6000", "Quadro M4000").splitlines()
 
     assert lines == [
@@ -198,7 +198,7 @@ def test_hashes_of_a_t4_and_an_l4() -> None:
 @pytest.mark.parametrize("gpu", ["A10G", "L40", "L40S", "H100 PCIe"])
 @pytest.mark.parametrize("exponent", [12, 17, 22])
 def test_uniforms_follow_the_layout_alone(gpu: str, exponent: int) -> None:
-    """The thread's `torch.rand(n, generator=manual_seed(0))` at its sizes, by seed, SMs and threads per SM."""
+    """The thread's `torch.rand(n, generator=manual_seed(0))`, from seed, SMs and threads per SM alone."""
     with virtual_device(gpu) as device:
         g = torch.Generator(device="cuda").manual_seed(0)
         drawn = torch.rand(2**exponent, device="cuda", generator=g).cpu()
@@ -255,14 +255,16 @@ def test_uniforms_of_a_distribution_object() -> None:
 import torch
 torch.manual_seed(0)
 print(torch.distributions.Uniform(torch.tensor(0., device='cuda'), torch.tensor(1., device='cuda')).rsample((5,)))
-"""
+"""  # noqa: E501 - as it was written
     assert printed(snippet, "T4") == "tensor([0.3990, 0.5167, 0.0249, 0.9401, 0.9459], device='cuda:0')\n"
 
 
 # --- pytorch issue 25690 (2019): how many of a million ones a dropout keeps, on a P100 and on a K80
 
 
-@pytest.mark.parametrize(("threads", "total"), [(56 * 2048, 999_826), (13 * 2048, 999_100)], ids=["P100", "K80"])
+@pytest.mark.parametrize(
+    ("threads", "total"), [(56 * 2048, 999_826), (13 * 2048, 999_100)], ids=["P100", "K80"]
+)
 def test_a_million_ones_through_dropout(threads: int, total: int) -> None:
     """Twice the kept ones is the printed sum. The kernel of that time took elements one by one."""
     kept = CudaStream(0, threads=threads, version="1.7").dropout(1_000_000, 0.5, vector=1)

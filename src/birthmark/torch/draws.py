@@ -61,7 +61,7 @@ def _filled(machine: Machine, tensor: torch.Tensor, sampler: Sampler, source: Vi
     """Fill, and return where the generator stands afterwards."""
     gpu, seed, offset = machine.gpus[source.index], source.position.seed, source.position.offset
     view = in_order(tensor)
-    dense = view.dim() == 1 and view.stride(0) == 1
+    dense = _is_line(view)
     parts = [view] if dense else pieces(view)  # a dense one is cut by CudaDraw
     if len(parts) > 1:
         # What the whole tensor has reserved before it was cut is lost.
@@ -191,7 +191,7 @@ def _native_dropout(
         return tensor.clone(), mask
     if p == 1:
         return torch.zeros_like(tensor), mask.zero_()
-    if in_order(tensor).dim() > 1:
+    if not _is_line(in_order(tensor)):
         raise NotPredicted("dropout is predicted for tensors without gaps; call .contiguous() before.")
     gpu, dtype, rules = machine.gpus[_located(machine, tensor, None)[0]], _dtype(tensor), machine.rules
     vector = vector_of(dtype, rules.release, rules.cuda, gpu.arithmetic)
@@ -287,6 +287,11 @@ def _note(machine: Machine, sampler: Sampler, arithmetic: str) -> None:
     if not exact:
         kind = sampler.distribution if isinstance(sampler, Draw) else type(sampler).__name__.lower()
         machine.stand_ins[kind] += 1
+
+
+def _is_line(view: torch.Tensor) -> bool:
+    """Whether a view of `in_order` is a run of memory without gaps."""
+    return bool(view.dim() == 1 and (view.stride(0) == 1 or view.numel() < 2))
 
 
 def _dtype(tensor: torch.Tensor) -> str:

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from types import TracebackType
 
 import torch
+from torch.utils import _device as default_device
 
 from birthmark.devices.catalogue import Arithmetic, Device
 from birthmark.errors import UsageError
@@ -60,7 +61,7 @@ class VirtualDevice:
                 "(virtual_device('A100', 'T4') has cuda:0 and cuda:1)."
             )
         with contextlib.ExitStack() as stack:
-            stack.callback(_restore_default_device, torch.get_default_device())
+            stack.callback(_restore_default_device, default_device.CURRENT_DEVICE)
             stack.enter_context(patched(self._machine))
             stack.callback(setattr, self._machine, "active", False)
             stack.callback(self._machine.retire)
@@ -103,7 +104,7 @@ def virtual_device(
     return VirtualDevice(Machine(gpus, version or torch.__version__, cuda))
 
 
-def _restore_default_device(before: torch.device) -> None:
+def _restore_default_device(before: torch.device | None) -> None:
     """Undo a `torch.set_default_device("cuda")` that was not undone: outside there is no such device."""
-    if torch.get_default_device() != before:
-        torch.set_default_device(None if before.type == "cpu" else before)
+    if before != default_device.CURRENT_DEVICE:
+        torch.set_default_device(before)
