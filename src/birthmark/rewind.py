@@ -200,9 +200,9 @@ def _check_layout(checkpoint: Checkpoint, trace: Trace, birth: Birth, match: Mat
     if rival is not None:
         names = ", ".join(each.name for each in sharing(rival.threads)[:4])
         raise NothingVerified(
-            f"another layout explains the model better: G = {rival.threads:,} ({names}), with a sum of squared "
-            f"sigmas of {rival.score:,.0f} against {rival.claimed:,.0f} of G = {birth.threads or 0:,}; "
-            "nothing was written.",
+            f"another layout explains the model better: G = {rival.threads:,} ({names}) has a sum of squared "
+            f"sigmas of {rival.score:,.0f}, G = {birth.threads or 0:,} one of {rival.claimed:,.0f}; nothing "
+            "was written.",
             advice="Name that device, or write the file all the same with --unverified.",
         )
 
