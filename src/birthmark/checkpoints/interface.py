@@ -11,7 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,6 +76,8 @@ class Checkpoint(ABC):
     tensors: Mapping[str, TensorInfo]
     #: Facts about the reading that a user should see (placeholders met, tensors left out, ...).
     notes: Sequence[str]
+    #: Seeds and scales that the files keep beside the tensors, by the way to each (see `settings`).
+    settings: Mapping[str, int | float] = MappingProxyType({})
 
     @abstractmethod
     def rows(self, name: str, start: int, stop: int) -> Values:

@@ -10,6 +10,7 @@ from birthmark.checkpoints.interface import FileInfo
 from birthmark.checkpoints.machine import Builder
 from birthmark.checkpoints.numpy_objects import ARRAYS
 from birthmark.checkpoints.pickled_tensors import Region, read_tensors
+from birthmark.checkpoints.settings import settings_of
 from birthmark.checkpoints.sources import ByteSource
 from birthmark.checkpoints.stored import StoredCheckpoint
 from birthmark.checkpoints.strict_json import shown
@@ -29,10 +30,12 @@ def open_plain_pickle(source: ByteSource) -> StoredCheckpoint:
         UnsupportedFormat: it keeps its numbers elsewhere.
     """
     cursor = Cursor(source)
-    tensors, notes = read_tensors(unpickle(cursor, BUILDERS), source, source.name, _no_storage)
+    made = unpickle(cursor, BUILDERS)
+    tensors, notes = read_tensors(made, source, source.name, _no_storage)
     if cursor.left:
         notes.append(f"{source.name}: {cursor.left:,} bytes behind the pickle were not looked at")
-    return StoredCheckpoint(source.name, [FileInfo(source.name, source.size)], tensors, [source], notes)
+    files = [FileInfo(source.name, source.size)]
+    return StoredCheckpoint(source.name, files, tensors, [source], notes, settings_of(made.root))
 
 
 def _no_storage(storage: Storage) -> Region:

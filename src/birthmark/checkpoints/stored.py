@@ -49,6 +49,7 @@ class StoredCheckpoint(Checkpoint):
         tensors: in file order; names are distinct.
         sources: the byte sources, for the count of bytes read.
         notes: what the user should know.
+        settings: seeds and scales that the files keep beside the tensors.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class StoredCheckpoint(Checkpoint):
         tensors: Iterable[StoredTensor],
         sources: Iterable[ByteSource],
         notes: Sequence[str] = (),
+        settings: Mapping[str, int | float] | None = None,
     ) -> None:
         self.source = source
         self.files = tuple(sorted(files, key=lambda file: file.name))
@@ -65,6 +67,7 @@ class StoredCheckpoint(Checkpoint):
         self.tensors = MappingProxyType({name: tensor.info for name, tensor in self.stored.items()})
         self.sources = tuple(sources)
         self.notes = tuple(notes)
+        self.settings = MappingProxyType(dict(settings or {}))
         self._closed = False
 
     @property
@@ -186,4 +189,5 @@ def joined(
         tensors.values(),
         [each for part in parts for each in part.sources],
         [*notes, *(note for part in parts for note in part.notes)],
+        {way: value for part in parts for way, value in part.settings.items()},
     )

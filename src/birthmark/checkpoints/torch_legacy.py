@@ -16,6 +16,7 @@ from birthmark.checkpoints.dtypes import BITS
 from birthmark.checkpoints.interface import FileInfo
 from birthmark.checkpoints.pickled import Flat, text
 from birthmark.checkpoints.pickled_tensors import Region, read_tensors
+from birthmark.checkpoints.settings import settings_of
 from birthmark.checkpoints.sources import ByteSource
 from birthmark.checkpoints.stored import StoredCheckpoint
 from birthmark.checkpoints.strict_json import shown
@@ -66,7 +67,8 @@ def open_torch_legacy(source: ByteSource) -> StoredCheckpoint:
     tensors, notes = read_tensors(made, source, source.name, locate)
     if end < source.size:
         notes.append(f"{source.name}: {source.size - end:,} bytes behind the last storage were not looked at")
-    return StoredCheckpoint(source.name, [FileInfo(source.name, source.size)], tensors, [source], notes)
+    files = [FileInfo(source.name, source.size)]
+    return StoredCheckpoint(source.name, files, tensors, [source], notes, settings_of(made.root))
 
 
 def _check_order(facts: object, name: str) -> None:

@@ -15,6 +15,7 @@ from birthmark.checkpoints.interface import FileInfo
 from birthmark.checkpoints.machine import Builder
 from birthmark.checkpoints.numpy_objects import ARRAYS
 from birthmark.checkpoints.pickled_tensors import Region, read_tensors
+from birthmark.checkpoints.settings import settings_of
 from birthmark.checkpoints.sources import ByteSource
 from birthmark.checkpoints.stored import StoredCheckpoint
 from birthmark.checkpoints.strict_json import shown
@@ -45,7 +46,8 @@ def open_torch_zip(source: ByteSource) -> StoredCheckpoint:
     tensors, notes = read_tensors(made, pickle, source.name, members.locate)
     if any(member.method == DEFLATED for member in archive.members.values()):
         notes.append(f"{source.name}: members are compressed, which PyTorch never does; inflated in memory")
-    return StoredCheckpoint(source.name, [FileInfo(source.name, source.size)], tensors, [source], notes)
+    files = [FileInfo(source.name, source.size)]
+    return StoredCheckpoint(source.name, files, tensors, [source], notes, settings_of(made.root))
 
 
 def _prefix(archive: Archive) -> str:
