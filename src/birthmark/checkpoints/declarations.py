@@ -1,7 +1,7 @@
 """What the authors declare: the scale of the initialisation and a seed. Hints, never proof.
 
 Read are small JSON files of known names in the checkpoint's folder, the arguments that trainers save beside
-the weights, and numbers of well-known names inside the checkpoint's own pickles; nothing else of them is used.
+the weights, and numbers of well-known names inside the checkpoint's pickles; nothing else of them is used.
 """
 
 from __future__ import annotations
