@@ -2,8 +2,9 @@
 
 Sources: PaddlePaddle `paddle/phi/kernels/gpu/uniform_kernel.cu`, `gaussian_kernel.cu` (2022 to 2026) and, of
 older releases, `paddle/fluid/operators/uniform_random_op.h`; NVIDIA Thrust's
-`random/uniform_real_distribution.h` and `normal_distribution.h`. Programs of Paddle 1.x give every random operator such a seed. Element n takes
-the output n steps after the engine's first, so no device and no layout shows.
+`random/uniform_real_distribution.h` and `normal_distribution.h`. Programs of Paddle 1.x give every random
+operator such a seed. Element n takes the output n steps after the engine's first, so no device and no layout
+shows.
 
 Uniforms are bit for bit those of a real file (jieba 0.42.1): the word less 1 as float32, times 2^-31, times
 the range plus the lower bound in one fused step. Normals have no witness: they come from CUDA's erfcinv, for
