@@ -73,10 +73,12 @@ def test_a_wrong_machine_is_told_what_it_got_wrong(monkeypatch: pytest.MonkeyPat
 
 
 def test_values_compare_as_they_are_written() -> None:
-    """Bits compare as bits, whole numbers exactly, decimals within what was allowed."""
-    known = dataclasses.replace(DRAWS[0], dtype="float32", values=("0x3f800000", "0.5"), tolerance=0.01)
+    """Bits compare as bits, whole numbers exactly, decimals within half a last digit or what was allowed."""
+    known = dataclasses.replace(DRAWS[0], dtype="float32", values=("0x3f800000", "0.500"), tolerance=0.01)
     assert known.differing(np.array([1.0, 0.509], np.float32)) == []
     assert known.differing(np.array([np.nextafter(np.float32(1), np.float32(2)), 0.52], np.float32)) == [0, 1]
+    printed = dataclasses.replace(known, values=("0.50", "0.50"), tolerance=0.0)
+    assert printed.differing(np.array([0.5049, 0.5051])) == [1]
     assert dataclasses.replace(known, values=("3", "4")).differing(np.array([3, 5])) == [1]
 
 

@@ -48,7 +48,7 @@ class KnownDraw:
         size: elements of the tensor.
         first: the first element that has a value here.
         values: as text, one an element: hexadecimal bits, integers, or decimals as somebody printed them.
-        tolerance: largest distance of a printed decimal; 0 for exact ones.
+        tolerance: how far from a printed decimal a stand-in may be; 0 for half a unit of its last digit.
     """
 
     source: str
@@ -95,7 +95,8 @@ class KnownDraw:
             elif found.dtype.kind in "bi":
                 right = int(text) == int(value)
             else:
-                right = abs(float(text) - value) <= max(self.tolerance, 1e-7 * abs(value))
+                decimals = len(text.partition(".")[2])
+                right = abs(float(text) - value) <= max(self.tolerance, 0.5000001 * 10.0**-decimals)
             if not right:
                 wrong.append(number)
         return wrong
