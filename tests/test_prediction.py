@@ -182,6 +182,7 @@ def test_every_named_draw_is_predicted() -> None:
         assert not np.array_equal(predict(4, (30, 100), **given_), whole)
     order = predict(3, (3000,), distribution="permutation", threads=512)
     assert np.array_equal(order, CudaStream(3, threads=512).permutation(3000))
+    assert prediction(3, (9,), distribution="permutation", threads=512).metadata()["dtype"] == "int64"
 
 
 def test_releases_bring_their_rules() -> None:

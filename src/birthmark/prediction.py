@@ -24,7 +24,7 @@ from birthmark.numerics.dtypes import format_of, round_to
 from birthmark.recipes.dtensor import Placement
 from birthmark.recipes.sharding import WHOLE, Sharding
 from birthmark.samplers.cuda_draw import CudaDraw
-from birthmark.samplers.naming import exact
+from birthmark.samplers.naming import PERMUTATION, exact
 from birthmark.samplers.permutation import Permutation
 from birthmark.samplers.torch_rules import LAST, rules
 
@@ -157,7 +157,7 @@ def prediction(
         device: a device of the table; gives the layout and the arithmetic.
         threads: G, instead of a device.
         arithmetic: overrides the device's; with `threads` the default is Volta and newer.
-        dtype: the dtype at draw time.
+        dtype: the dtype at draw time; that of a permutation changes nothing and is called int64.
         distribution: a name of `birthmark.samplers.naming.KINDS`, or "permutation".
         parameters: its numbers, in order or by name; PyTorch's defaults stand for those left out.
         rows: first row, and the one after the last; None for all.
@@ -186,6 +186,7 @@ def prediction(
     if torch is None:
         rule = replace(rule, uniform=version or "2.1+", truncated=version or "2.1+")
     given = named(distribution, parameters)
+    dtype = "int64" if distribution == PERMUTATION else dtype
     if cast is not None:
         format_of(cast)
         if dtype not in ("float32", "float64"):
