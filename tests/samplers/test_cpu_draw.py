@@ -22,7 +22,7 @@ DTYPES = {
 @pytest.mark.parametrize(
     ("distribution", "parameters", "dtype"),
     [
-        *(("normal", (0.1, 0.02), dtype) for dtype in ("float32", "bfloat16", "float16")),
+        *(("normal", (0.1, 0.02), dtype) for dtype in DTYPES),
         *(("uniform", (-0.1, 0.3), dtype) for dtype in DTYPES),
     ],
 )
@@ -31,7 +31,7 @@ def test_draws_equal_torch_and_end_where_they_say(
     distribution: str, parameters: tuple[float, float], dtype: str, size: int
 ) -> None:
     """All values equal torch's, and the next word is the one after those consumed."""
-    draw = CpuDraw(distribution, parameters, size, 3, dtype)  # type: ignore[arg-type]
+    draw = CpuDraw(distribution, parameters, size, 3, dtype)
     torch.manual_seed(9)
     torch.rand(3)
     truth = getattr(torch.empty(size, dtype=DTYPES[dtype]), f"{distribution}_")(*parameters).double().numpy()
@@ -66,8 +66,10 @@ def test_a_negative_index_reaches_what_the_stream_has() -> None:
 
 def test_unknown_draws_are_refused() -> None:
     """Dtypes, arithmetics, sizes and indices that cannot be are named."""
-    with pytest.raises(UsageError, match="float64"):
-        CpuDraw("normal", (0.0, 1.0), 16, dtype="float64")
+    with pytest.raises(UsageError, match="int64"):
+        CpuDraw("normal", (0.0, 1.0), 16, dtype="int64")
+    with pytest.raises(UsageError, match="kept from position -1"):
+        CpuDraw("normal", (0.0, 1.0), 3, kept_at=-1)
     with pytest.raises(UnknownName, match="cpu-gpu"):
         CpuDraw("uniform", (0.0, 1.0), 16, arithmetic="cpu-gpu")
     with pytest.raises(UsageError, match="-1 elements"):

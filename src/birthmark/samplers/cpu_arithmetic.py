@@ -16,11 +16,13 @@ class CpuArithmetic:
         name: what it goes by.
         vector: whether float32 normals run through the AVX2 kernel.
         fused: whether the compiler contracted a product and a sum to one operation with one rounding.
+        converts: whether the processor rounds a double to float16 at once, rather than by way of float32.
     """
 
     name: str
     vector: bool
     fused: bool
+    converts: bool = False
 
 
 #: "cpu-fused": the official x86 wheels from 1.6 on, on any machine with AVX2. "cpu-unfused": those up to 1.5,
@@ -32,7 +34,7 @@ ARITHMETICS: Final[dict[str, CpuArithmetic]] = {
         CpuArithmetic("cpu-fused", vector=True, fused=True),
         CpuArithmetic("cpu-unfused", vector=True, fused=False),
         CpuArithmetic("cpu-scalar", vector=False, fused=False),
-        CpuArithmetic("cpu-scalar-fused", vector=False, fused=True),
+        CpuArithmetic("cpu-scalar-fused", vector=False, fused=True, converts=True),
     )
 }
 

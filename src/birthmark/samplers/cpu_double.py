@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from birthmark.errors import UsageError
 from birthmark.numerics.compiled import fma, kernel
-from birthmark.samplers.cpu_call import INTEGERS, CpuCall, Read, Values, carried
+from birthmark.samplers.cpu_call import INTEGERS, CpuCall, Read, Values, carried, stored
 from birthmark.samplers.cpu_uniform import units64
 from birthmark.samplers.cpu_versions import CpuVersion
 
@@ -81,7 +81,7 @@ class Doubles:
                 flat, np.float64(math.log(1.0 - p) if call.rules.one_minus else math.log1p(-p)), out
             )
             return whole(out.reshape(units.shape), call.dtype)
-        return carried(out.reshape(units.shape), call.dtype)
+        return stored(out.reshape(units.shape), call)
 
 
 def whole(values: NDArray[np.generic], dtype: str) -> Values:

@@ -72,6 +72,22 @@ class CpuDraw:
         if self.kept_at is not None and self.kept_at < 0:
             raise UsageError(f"a normal kept from position {self.kept_at}; expected 0 or more.")
 
+    @classmethod
+    def of(cls, call: CpuCall, index: int = 0, kept_at: int | None = None) -> CpuDraw:
+        """A call at its place in the stream."""
+        return cls(
+            call.distribution,
+            call.parameters,
+            call.size,
+            index,
+            call.dtype,
+            call.arithmetic,
+            call.version,
+            call.contiguous,
+            kept_at,
+            call.mkl,
+        )
+
     @property
     def call(self) -> CpuCall:
         """The call without its place in the stream."""
@@ -181,18 +197,7 @@ def chain(calls: list[CpuCall], index: int = 0, kept_at: int | None = None) -> l
     draws: list[CpuDraw] = []
     place = After(index, kept_at)
     for call in calls:
-        draw = CpuDraw(
-            call.distribution,
-            call.parameters,
-            call.size,
-            place.index,
-            call.dtype,
-            call.arithmetic,
-            call.version,
-            call.contiguous,
-            place.kept_at,
-            call.mkl,
-        )
+        draw = CpuDraw.of(call, place.index, place.kept_at)
         draws.append(draw)
         if len(draws) < len(calls):
             place = draw.after()

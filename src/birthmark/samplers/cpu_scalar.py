@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from birthmark.errors import UsageError
 from birthmark.numerics.compiled import fma, kernel
-from birthmark.samplers.cpu_call import CpuCall, Read, Values, carried
+from birthmark.samplers.cpu_call import CpuCall, Read, Values, stored
 from birthmark.samplers.cpu_uniform import unit64
 
 #: Words behind one pair of values.
@@ -116,7 +116,7 @@ def finish(standard: NDArray[np.float64], call: CpuCall) -> Values:
     out = np.empty(standard.size, np.float64)
     exponential = call.distribution == "log-normal"
     _finish_all(standard.ravel(), np.float64(mean), np.float64(std), call.fused, exponential, out)
-    return carried(out.reshape(standard.shape), call.dtype)
+    return stored(out.reshape(standard.shape), call)
 
 
 @dataclass(frozen=True, slots=True)
