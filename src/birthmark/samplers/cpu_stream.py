@@ -9,6 +9,7 @@ the others.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -177,7 +178,7 @@ class CpuStream:
         bounds = () if low is None or high is None else (low, high)
         return self.run(self._call("integers", bounds, n, dtype))
 
-    def bernoulli(self, n: int, p: float | NDArray[np.floating] = 0.5, dtype: str = "float32") -> Values:
+    def bernoulli(self, n: int, p: float | NDArray[Any] = 0.5, dtype: str = "float32") -> Values:
         """`bernoulli_(p)` with one probability, or with a tensor of n of them (float32 or float64).
 
         Raises:
