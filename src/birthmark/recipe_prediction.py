@@ -7,18 +7,21 @@ the CPU generator (`birthmark.samplers.cpu_draw`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from birthmark.devices.catalogue import Arithmetic, find
+from birthmark.distributed import Distributed
 from birthmark.errors import UsageError
 from birthmark.hypothesis import Hypothesis
 from birthmark.numerics.dtypes import round_to
 from birthmark.recipes.config import Config
+from birthmark.recipes.dtensor import Shard
+from birthmark.recipes.hypotheses import Supposition
 from birthmark.recipes.mapping import Block, Published
-from birthmark.recipes.positions import Placed, offsets
+from birthmark.recipes.positions import Placed, offsets, round4
 from birthmark.recipes.recipe import Recipe
 from birthmark.recipes.streams import Stream
 from birthmark.samplers.cpu_draw import CpuDraw
@@ -113,7 +116,13 @@ class Birth:
         if found is None:
             if self.threads is None:
                 raise UsageError(f"{each.tensor} is drawn on a GPU: give a device or its threads.")
-            hypothesis = Hypothesis(each.draw, self.threads, self.arithmetic, placed.position)
+            hypothesis = Hypothesis(
+                each.draw,
+                self.threads,
+                self.arithmetic,
+                placed.position,
+                redraw_step=round4(each.whole) if each.whole else None,
+            )
             found = hypothesis.values(seed, local).astype(np.float32)
         if each.stored:
             found = round_to(found, each.stored).astype(np.float32)
@@ -200,3 +209,35 @@ def predict(
         UnknownName: no such device or tensor.
     """
     return birth(recipe, config, seed, device, threads=threads).rows(tensor, *rows)
+
+
+def hypothesis_of(
+    supposed: Supposition,
+    threads: int,
+    arithmetic: Arithmetic = "nvidia-volta+",
+    scale: float | None = None,
+) -> Hypothesis | Distributed:
+    """A supposition on one layout, as everything but the seed.
+
+    Args:
+        supposed: of a draw on CUDA; its layouts must include this one.
+        threads: G.
+        arithmetic: how words become float32 normals.
+        scale: the standard deviation to take instead of the recipe's, or the bound of a uniform.
+
+    Raises:
+        UsageError: the supposition is of a draw on the CPU, or says nothing about this layout.
+    """
+    if supposed.generator != "cuda" or threads not in supposed.offsets:
+        raise UsageError(
+            f"a draw of {' or '.join(supposed.recipes)} on the {supposed.generator} generator says nothing "
+            f"about {threads} threads: give a layout that it was supposed for."
+        )
+    draw, offset = supposed.draw, supposed.offsets[threads]
+    if scale is not None:
+        mean, std, *bounds = draw.parameters
+        parameters = (mean, scale, *(bound / std * scale for bound in bounds))
+        draw = replace(draw, parameters=parameters if draw.distribution != "uniform" else (-scale, scale))
+    if supposed.shards > 1:
+        return Distributed(draw, (supposed.shards,), (Shard(0),), threads, arithmetic, offset)
+    return Hypothesis(draw, threads, arithmetic, offset, supposed.sharding)

@@ -51,7 +51,7 @@ def test_legacy_layers_draw_qkv_first() -> None:
     assert [each.generator for each in draws[1:3]] == ["cpu", "cpu"]
     with pytest.raises(UnknownName, match="small"):
         NeoX(init="small_init")  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="use megatron-core"):
+    with pytest.raises(UsageError, match="plain attention"):
         MegatronLegacy().draws(
             Config(Model(vocabulary=300, hidden=32, layers=4, heads=4, ffn=48, experts=Experts(4, 8)))
         )

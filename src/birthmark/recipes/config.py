@@ -216,6 +216,16 @@ class Config:
         return replace(self, parallel=replace(self.parallel, **sizes))
 
 
+def check_plain(model: Model, recipe: str) -> None:
+    """Refuse models that a recipe for plain layers does not build.
+
+    Raises:
+        UsageError: routed experts, latent attention, a hybrid, or layers for further tokens.
+    """
+    if model.experts or model.latent or model.pattern or model.prediction_layers:
+        raise UsageError(f"{recipe} is known for layers of plain attention and feed-forward parts only.")
+
+
 def divided(amount: int, ways: int, what: str) -> int:
     """A part of something that must divide evenly.
 

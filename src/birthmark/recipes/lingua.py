@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from birthmark.errors import UsageError
-from birthmark.recipes.config import Config
+from birthmark.recipes.config import Config, check_plain
 from birthmark.recipes.ordered import DEFAULT, Matrix, OrderedRecipe
 from birthmark.recipes.seed_rules import PLAIN, SeedRule
 from birthmark.recipes.streams import Source, truncated
@@ -43,6 +43,7 @@ class Lingua(OrderedRecipe):
     def matrices(self, config: Config) -> tuple[Matrix, ...]:
         """Embedding, output; then q, k, v, o, w1, w3, w2 of each layer."""
         model = config.model
+        check_plain(model, self.name)
         hidden, table = model.hidden, (model.vocabulary, model.hidden)
         std = hidden**-0.5
         found = [self._matrix("tok_embeddings", table, std, std)]

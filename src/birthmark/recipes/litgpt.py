@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, Literal
 
 from birthmark.errors import UnknownName
-from birthmark.recipes.config import Config
+from birthmark.recipes.config import Config, check_plain
 from birthmark.recipes.ordered import DEFAULT, Matrix, OrderedRecipe, Run, fused
 from birthmark.recipes.seed_rules import PLAIN, SeedRule
 from birthmark.recipes.streams import Source, drawn
@@ -51,6 +51,7 @@ class LitGpt(OrderedRecipe):
     def matrices(self, config: Config) -> tuple[Matrix, ...]:
         """Output layer, embedding; then fused, projection, gate, up and down of each layer."""
         model = config.model
+        check_plain(model, self.name)
         hidden = model.hidden
         rows = -(-model.vocabulary // PADDING) * PADDING
         std, scaled = math.sqrt(2.0 / 5 / hidden), 1.0 / math.sqrt(hidden) / model.layers

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from birthmark.errors import UnknownName, UsageError
-from birthmark.recipes.config import Config, divided
+from birthmark.errors import UnknownName
+from birthmark.recipes.config import Config, check_plain, divided
 from birthmark.recipes.mapping import Block
 from birthmark.recipes.megatron_geometry import Geometry
 from birthmark.recipes.megatron_published import published_blocks
@@ -63,10 +63,7 @@ class MegatronLegacy(Recipe):
     def draws(self, config: Config) -> tuple[RecipeDraw, ...]:
         """Every draw of every stream; see `Recipe.draws`."""
         model, parallel = config.model, config.parallel
-        if model.experts is not None or model.latent is not None or model.pattern:
-            raise UsageError(
-                f"{self.name} builds plain attention and feed-forward layers; use megatron-core."
-            )
+        check_plain(model, self.name)
         divided(model.kv_heads, parallel.tp, "heads of keys and values")
         tape, last = Tape(config.dtype), parallel.pp - 1
         std, scaled = self.scales(config)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from birthmark.errors import UnknownName, UsageError
-from birthmark.recipes.config import Config
+from birthmark.recipes.config import Config, check_plain
 from birthmark.recipes.hf import linear_bound, whole_block
 from birthmark.recipes.mapping import Block
 from birthmark.recipes.recipe import Recipe
@@ -41,6 +41,7 @@ class NanoGpt(Recipe):
     def draws(self, config: Config) -> tuple[RecipeDraw, ...]:
         """Every draw of rank 0, in order; see `Recipe.draws`."""
         model, tape, stream = config.model, Tape("float32", "cpu"), Stream(DEFAULT)
+        check_plain(model, self.name)
         if not model.positions:
             raise UsageError("nanoGPT has a table of positions: give Model.positions, its block size.")
         tables = ((_EMBEDDING, model.vocabulary), ("transformer.wpe.weight", model.positions))

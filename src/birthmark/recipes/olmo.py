@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, Literal
 
 from birthmark.errors import UnknownName
-from birthmark.recipes.config import Config, Model
+from birthmark.recipes.config import Config, Model, check_plain
 from birthmark.recipes.ordered import DEFAULT, Matrix, OrderedRecipe, Run, fused
 from birthmark.recipes.seed_rules import PLAIN, STAGED, SeedRule
 from birthmark.recipes.streams import Source, drawn, truncated
@@ -54,6 +54,7 @@ class Olmo(OrderedRecipe):
     def matrices(self, config: Config) -> tuple[Matrix, ...]:
         """Embedding, output layer, then attention out, feed-forward out, fused in and in of each block."""
         model = config.model
+        check_plain(model, self.name)
         hidden, table = model.hidden, (model.vocabulary, model.hidden)
         plain = config.std if self.method == "normal" else hidden**-0.5
         rows: tuple[Run, ...] = (Run(0, table[0]),)
@@ -121,6 +122,7 @@ class OlmoCore(OrderedRecipe):
     def matrices(self, config: Config) -> tuple[Matrix, ...]:
         """Embedding; q, k, v, out, w1, w3, w2 of each block; output layer."""
         model = config.model
+        check_plain(model, self.name)
         hidden, table = model.hidden, (model.vocabulary, model.hidden)
         plain = self.method == "normal"
         embedding = (

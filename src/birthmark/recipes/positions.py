@@ -64,9 +64,9 @@ def offsets(draws: Iterable[RecipeDraw], threads: int | None = None) -> tuple[Pl
             placed.append(Placed(each, head.position, head.pending))
             _on_cpu(each, head)
         elif each.whole:
-            shift = _round4(each.stream.shard * each.first)
+            shift = round4(each.stream.shard * each.first)
             placed.append(Placed(each, None if head.position is None else head.position + shift))
-            _move(each, head, _round4(each.whole))
+            _move(each, head, round4(each.whole))
         else:
             placed.append(Placed(each, head.position))
             _move(each, head, _step(each, layout))
@@ -85,12 +85,12 @@ def _step(each: RecipeDraw, layout: Layout | None) -> int:
         )
     if layout is None:
         raise UsageError(f"{each.tensor} is drawn on a GPU: give the threads of its layout.")
-    return _advance(each.draw.size, each.draw.dtype, layout)
+    return advance(each.draw.size, each.draw.dtype, layout)
 
 
 @cache
-def _advance(size: int, dtype: str, layout: Layout) -> int:
-    """How far one call moves the offset; models repeat a few sizes thousands of times."""
+def advance(size: int, dtype: str, layout: Layout) -> int:
+    """How far one call on a GPU moves the offset; models repeat a few sizes thousands of times."""
     return pieces(size, dtype, layout)[1]
 
 
@@ -111,5 +111,6 @@ def _on_cpu(each: RecipeDraw, head: _Head) -> None:
         head.position += cpu_normal.consumed(draw.size, half=half)
 
 
-def _round4(elements: int) -> int:
+def round4(elements: int) -> int:
+    """The next multiple of 4."""
     return -(-elements // 4) * 4

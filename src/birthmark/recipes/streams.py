@@ -146,10 +146,10 @@ def keep_last(draws: Iterable[RecipeDraw], lost: Collection[str] = ()) -> tuple[
     """
     made = list(draws)
     last = {(each.stream, each.tensor): number for number, each in enumerate(made)}
-    return tuple(
-        replace(each, kept=each.tensor not in lost and last[each.stream, each.tensor] == number)
-        for number, each in enumerate(made)
-    )
+    for number, each in enumerate(made):
+        if each.tensor in lost or last[each.stream, each.tensor] != number:
+            made[number] = replace(each, kept=False)
+    return tuple(made)
 
 
 @cache

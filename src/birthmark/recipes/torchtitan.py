@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from birthmark.errors import UsageError
-from birthmark.recipes.config import Config
+from birthmark.recipes.config import Config, check_plain
 from birthmark.recipes.ordered import DEFAULT, Matrix, OrderedRecipe, Run, rotary
 from birthmark.recipes.seed_rules import STAGED, SeedRule
 from birthmark.recipes.streams import Source, drawn, truncated
@@ -53,6 +53,7 @@ class Torchtitan(OrderedRecipe):
     def matrices(self, config: Config) -> tuple[Matrix, ...]:
         """Embedding; q, k, v, o, w1, w2, w3 of each layer; output."""
         model = config.model
+        check_plain(model, self.name)
         if config.parallel.pp > 1 or config.parallel.tp > 1:
             raise UsageError("torchtitan with tensor or pipeline parallelism: only FSDP2 is predicted.")
         hidden, table = model.hidden, (model.vocabulary, model.hidden)
