@@ -214,7 +214,8 @@ def test_predictions_say_what_is_exact_and_where_the_generator_ends() -> None:
     assert old.metadata()["end_offset"] == 4
     new = prediction(1, (40, 100), **request, version="2.12+")
     assert new.exact
-    assert new.metadata()["end_offset"] == new.hypothesis.end_offset_of(1) > 4
+    assert isinstance(new.drawn, Hypothesis)
+    assert new.metadata()["end_offset"] == new.drawn.end_offset_of(1) > 4
     part = prediction(1, (40, 100), **request, version="2.12+", rows=(3, 5))
     assert part.metadata()["end_offset"] is None
     assert np.array_equal(part.values(), new.values()[3:5])

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from numpy.typing import NDArray
 
-import torch
 from birthmark.errors import UnknownName, UsageError
 from birthmark.samplers.integers import RANGES, Integers
 
