@@ -284,7 +284,8 @@ def test_all_seeds_at_one_position(left: Callable[..., Any]) -> None:
 def test_units_tile_the_seeds(left: Callable[..., Any]) -> None:
     """No seed is left out and none is done twice."""
     plan = plan_module.make_plan(left().conditions(), (3, 9), (1000, 1000 + 3 * plan_module.UNIT + 5), 1, 1)
-    units = list(plan.units(0, 9))
-    assert [units[0].start, units[-1].stop] == list(plan.seeds)
-    assert all(a.stop == b.start for a, b in itertools.pairwise(units))
-    assert len(units) == plan.units_each == 4
+    units = list(plan.units(0))
+    assert [unit.fixed for unit in units] == [3] * 4 + [9] * 4
+    for part in (units[:4], units[4:]):
+        assert [part[0].start, part[-1].stop] == list(plan.seeds)
+        assert all(a.stop == b.start for a, b in itertools.pairwise(part))

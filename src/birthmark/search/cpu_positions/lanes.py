@@ -31,8 +31,8 @@ VECTORS: Final = {0: 10, 4: 8, 8: 4} if _WIDE else {0: 8, 4: 5, 8: 3}
 #: Seeds that run together for each number of masks.
 LANES: Final = {masks: WIDTH * vectors for masks, vectors in VECTORS.items()}
 
-#: A function attribute in LLVM's assembly language. What registers do not hold goes to the stack; there it must
-#: not straddle the lines of the cache, which costs a third of the speed in every other process.
+#: A function attribute in LLVM's assembly language. What registers do not hold goes to the stack; there it
+#: must not straddle the lines of the cache, which costs a third of the speed in every other process.
 _ALIGNED: Final = '"stackrealign"'
 _SHIFT: Final = 30
 _I32: Final = ir.IntType(32)

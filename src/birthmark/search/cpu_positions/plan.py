@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import blake2b
+from threading import Event
 from typing import Final
 
 from birthmark import __version__
@@ -14,44 +16,15 @@ from birthmark.search.cpu_positions.conditions import Conditions
 from birthmark.search.cpu_positions.judge import least_conditions
 from birthmark.search.cpu_positions.passes import Passes, plan_passes
 from birthmark.search.cpu_positions.sieve import Sieve, sieve_at
+from birthmark.search.cpu_positions.units import Done, Key, Task, Unit
 from birthmark.search.options import Options
 
 #: Seeds of the generator.
 SEEDS: Final = 1 << 32
-#: Seeds of one work unit: about half a second.
+#: Seeds of one work unit: about half a second. Seeds of one call into the kernels: some tens of milliseconds,
+#: so that a stop is heard soon.
 UNIT: Final = 1 << 22
-
-Key = tuple[int, int, int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Unit:
-    """Seeds that are done together: pass, position, first seed, and one past the last."""
-
-    number: int
-    index: int
-    start: int
-    stop: int
-
-    @property
-    def key(self) -> Key:
-        """All of it."""
-        return self.number, self.index, self.start, self.stop
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """A finished work unit.
-
-    Attributes:
-        unit: which.
-        strict: seeds that passed the conditions that must all hold.
-        found: seeds that passed everything.
-    """
-
-    unit: Unit
-    strict: int
-    found: tuple[int, ...]
+SLICE: Final = 1 << 18
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,14 +51,9 @@ class Plan:
         return max(1, (self.seeds[1] - self.seeds[0]) * len(self.positions))
 
     @property
-    def work(self) -> int:
-        """Seeds through all passes and positions; at least 1."""
-        return self.trials * len(self.passes.passes)
-
-    @property
-    def units_each(self) -> int:
-        """Work units of one pass at one position."""
-        return -(-(self.seeds[1] - self.seeds[0]) // UNIT)
+    def misses(self) -> tuple[float, ...]:
+        """The chance of a miss after the first pass, the first two, and so on."""
+        return self.passes.miss
 
     @property
     def fingerprint(self) -> str:
@@ -101,15 +69,46 @@ class Plan:
         """The search in a few words."""
         return f"CPU seeds {self.seeds[0]} to {self.seeds[1] - 1} at {len(self.positions)} positions"
 
-    def units(self, number: int, index: int) -> Iterator[Unit]:
-        """The work units of a pass at a position."""
+    def units(self, number: int) -> Iterator[Unit]:
+        """The work units of a pass, position after position."""
+        for index in self.positions:
+            yield from self._units_at(number, index)
+
+    def tasks(self, finished: set[Key]) -> Iterator[Task]:
+        """What is still to be done, in order; the tests of a position are made when it is reached."""
+        for number, chosen in enumerate(self.passes.passes):
+            for index in self.positions:
+                units = [each for each in self._units_at(number, index) if each.key not in finished]
+                if units:
+                    sieve = sieve_at(self.conditions, chosen, index)
+                    yield from (partial(run, sieve, unit) for unit in units)
+
+    def pair(self, unit: Unit, found: int) -> tuple[int, int]:
+        """(seed, position): units hold a position and find seeds."""
+        return found, unit.fixed
+
+    def title(self, unit: Unit) -> str:
+        """What is going on."""
+        place = self.positions.index(unit.fixed) + 1
+        return f"CPU seeds at position {unit.fixed} ({place} of {len(self.positions)})"
+
+    def _units_at(self, number: int, index: int) -> Iterator[Unit]:
         first, stop = self.seeds
         for start in range(first, stop, UNIT):
             yield Unit(number, index, start, min(start + UNIT, stop))
 
-    def sieve(self, number: int, index: int) -> Sieve:
-        """The tests of a pass at a position; made anew, in some tens of milliseconds."""
-        return sieve_at(self.conditions, self.passes.passes[number], index)
+
+def run(sieve: Sieve, unit: Unit, stop: Event) -> Done | None:
+    """Do one unit; None if `stop` was set before it was finished."""
+    found: list[int] = []
+    strict = 0
+    for start in range(unit.start, unit.stop, SLICE):
+        if stop.is_set():
+            return None
+        seeds, passed = sieve.passing(start, min(SLICE, unit.stop - start))
+        found.extend(seeds.tolist())
+        strict += passed
+    return Done(unit, strict, tuple(found))
 
 
 def make_plan(
@@ -136,10 +135,19 @@ def make_plan(
     if min(each) < 0:
         raise UsageError(f"stream position {min(each)}; expected 0 or more.")
     plan = Plan(conditions, each, seeds, plan_passes(conditions, passes), Options(workers=workers).threads)
-    least = least_conditions(plan.trials)
+    refuse_too_few(conditions, plan.trials)
+    return plan
+
+
+def refuse_too_few(conditions: Conditions, trials: int) -> None:
+    """See that an answer can stand out.
+
+    Raises:
+        NothingToSearch: even a seed that satisfies all conditions would not.
+    """
+    least = least_conditions(trials)
     if len(conditions) < least:
         raise NothingToSearch(
             f"{len(conditions)} bits of words are known from {len(conditions.seen.values)} values: "
-            f"{least} are needed for an answer that stands out of {plan.trials:.1e} trials."
+            f"{least} are needed for an answer that stands out of {trials:.1e} trials."
         )
-    return plan
