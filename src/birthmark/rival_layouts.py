@@ -10,20 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-import numpy as np
-
 from birthmark.checkpoints.interface import Checkpoint
 from birthmark.devices.catalogue import table_threads
-from birthmark.errors import UsageError
-from birthmark.evidence.score import score
-from birthmark.numerics.dtypes import is_float
-from birthmark.recipes.trace import Trace, TracedTensor
-from birthmark.recipes.trace_values import draws_of
+from birthmark.recipes.trace import Trace
 from birthmark.replay import Birth, Replay
 from birthmark.trace_match import Match
+from birthmark.trace_scores import drawn_tensors, scores
 
-#: Tensors that are looked at, and elements of each.
-MOST_TENSORS, SAMPLE = 12, 8192
+#: Tensors that are looked at.
+MOST_TENSORS: Final = 12
 #: How far the sum of squared sigmas of another layout must lie above, to count as better.
 MARGIN: Final = 30.0
 
@@ -43,44 +38,28 @@ class Rival:
     claimed: float
 
 
-def better_layout(checkpoint: Checkpoint, trace: Trace, birth: Birth, match: Match) -> Rival | None:
-    """The best layout of the table, if it explains the model better than the claimed one.
+def layout_scores(checkpoint: Checkpoint, trace: Trace, birth: Birth, match: Match) -> dict[int, float]:
+    """The sum of squared sigmas of every layout of the table, and of the claimed one.
 
-    Traces with truncated normals that draw again are not looked at: each layout would have to be gone
-    through to learn its positions.
+    Empty where the birth has no layout, or the trace truncated normals that draw again: each layout would
+    have to be gone through to learn its positions.
     """
     if birth.threads is None or any(trace.redraws(number) for number in range(len(trace.draws))):
+        return {}
+    tensors = sorted(drawn_tensors(checkpoint, trace, match), key=lambda each: -each.size)[:MOST_TENSORS]
+    found = {}
+    for threads in sorted({birth.threads, *table_threads()}):
+        replay = Replay(trace, replace(birth, threads=threads))
+        each = scores(checkpoint, replay, tensors, match).values()
+        found[threads] = sum(max(0.0, one.sigma or 0.0) ** 2 for one in each)
+    return found
+
+
+def better_layout(checkpoint: Checkpoint, trace: Trace, birth: Birth, match: Match) -> Rival | None:
+    """The best layout of the table, if it explains the model better than the claimed one."""
+    found = layout_scores(checkpoint, trace, birth, match)
+    if not found or birth.threads is None:
         return None
-    tensors = _largest(checkpoint, trace, match)
-    scores = {
-        threads: _explained(checkpoint, Replay(trace, replace(birth, threads=threads)), tensors, match)
-        for threads in sorted({birth.threads, *table_threads()})
-    }
-    claimed = scores[birth.threads]
-    best = max(scores, key=lambda threads: scores[threads])
-    return Rival(best, scores[best], claimed) if scores[best] > claimed + MARGIN else None
-
-
-def _largest(checkpoint: Checkpoint, trace: Trace, match: Match) -> list[TracedTensor]:
-    drawn = [
-        tensor
-        for tensor in trace.tensors
-        if tensor.name in match.names
-        and draws_of(tensor.value)
-        and is_float(tensor.dtype)
-        and is_float(checkpoint.tensors[match.names[tensor.name]].dtype)
-    ]
-    return sorted(drawn, key=lambda tensor: -tensor.size)[:MOST_TENSORS]
-
-
-def _explained(checkpoint: Checkpoint, replay: Replay, tensors: list[TracedTensor], match: Match) -> float:
-    total = 0.0
-    for tensor in tensors:
-        chosen = np.unique(np.linspace(0, tensor.size - 1, min(tensor.size, SAMPLE)).astype(np.int64))
-        try:
-            predicted = replay.values(tensor.name, chosen)
-        except UsageError:
-            continue
-        sigma = score(checkpoint.elements(match.names[tensor.name], chosen), predicted).sigma
-        total += max(0.0, sigma or 0.0) ** 2
-    return total
+    best = max(found, key=lambda threads: found[threads])
+    claimed = found[birth.threads]
+    return Rival(best, found[best], claimed) if found[best] > claimed + MARGIN else None

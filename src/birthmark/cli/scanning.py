@@ -35,6 +35,8 @@ class Request:
     ledger: Path | None
     resume: bool
     cpu: bool
+    trace: Path | None
+    prefix: str | None
     workers: int | None
     quiet: bool
 
@@ -44,6 +46,7 @@ def run(request: Request) -> None:
     from birthmark.checkpoints import open_checkpoint
     from birthmark.cli.progress import Terminal
     from birthmark.packs.writer import write_pack
+    from birthmark.recipes.trace_file import load
     from birthmark.reports.output import write_whole
     from birthmark.scan import ScanOptions, scan
 
@@ -64,7 +67,15 @@ def run(request: Request) -> None:
     with open_checkpoint(request.model) as checkpoint, Terminal(quiet=request.quiet) as progress:
         result = scan(
             checkpoint,
-            ScanOptions(options, request.tensors, path, request.resume, request.cpu),
+            ScanOptions(
+                options,
+                request.tensors,
+                path,
+                request.resume,
+                request.cpu,
+                load(request.trace) if request.trace is not None else None,
+                request.prefix,
+            ),
             command=shlex.join(["birthmark", *sys.argv[1:]]),
             progress=progress,
         )
@@ -141,6 +152,7 @@ def default_ledger(request: Request) -> Path:
         request.devices,
         request.quick,
         request.exhaustive,
+        (str(request.trace), request.prefix) if request.trace is not None else None,
     )
     return folder / f"{blake2b(repr(plan).encode(), digest_size=10).hexdigest()}.ledger"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from birthmark.recipes.trace import Trace
 from birthmark.search.options import Options
 
 
@@ -18,6 +19,8 @@ class ScanOptions:
         ledger: where the full search keeps its progress; None for nowhere.
         resume: whether to go on from there.
         cpu: whether survivors are also tried as a draw of the CPU generator.
+        trace: where each tensor was drawn; None where that is not known.
+        prefix: what stands before the trace's names in the checkpoint; None to find out.
     """
 
     search: Options = field(default_factory=Options)
@@ -25,3 +28,5 @@ class ScanOptions:
     ledger: Path | None = None
     resume: bool = False
     cpu: bool = True
+    trace: Trace | None = None
+    prefix: str | None = None

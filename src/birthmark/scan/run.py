@@ -20,6 +20,7 @@ from birthmark.reports.account import account
 from birthmark.reports.assemble import assemble, not_searched
 from birthmark.reports.reading import DeclaredModel
 from birthmark.reports.surveyed import special_notes, why_not
+from birthmark.scan.along_trace import search_by_trace, trace_by_trace
 from birthmark.scan.host import Sight, along_the_stream, by_elimination, on_the_lattice, sights
 from birthmark.scan.options import ScanOptions
 from birthmark.scan.searching import for_a_trace, from_the_known_seed, in_full, with_usual_seeds, without_seed
@@ -27,6 +28,7 @@ from birthmark.scan.state import PREDICTED, AnyCase, Scan, State
 from birthmark.search.progress import Progress
 from birthmark.survivors.survey import best_targets, survey
 from birthmark.survivors.survivor import Survivors
+from birthmark.trace_match import match_trace
 
 
 def scan(
@@ -42,10 +44,13 @@ def scan(
 
     Raises:
         UnknownName: a tensor of the options is not in the checkpoint.
+        UsageError: the trace of the options does not fit the checkpoint.
         SelfTestFailed: this machine does not compute the known answers.
         LedgerError: the ledger is damaged, or belongs to another search.
     """
     _check_names(checkpoint, options.tensors)
+    if options.trace is not None:
+        match_trace(options.trace, checkpoint.tensors, prefix=options.prefix)
     surveys = survey(checkpoint)
     if options.tensors:
         surveys = [each for each in surveys if each.tensor in options.tensors]
@@ -53,9 +58,11 @@ def scan(
     read = [each.tensor for each in surveys if each.survivors is not None]
     notes = [*checkpoint.notes, *special_notes(surveys)]
     state = State(checkpoint, declarations(checkpoint), progress, notes=notes)
-    refusals = _search(state, targets, options) if targets else [why_not(surveys)]
+    traced = options.trace is not None
+    searching, tracing = (search_by_trace, trace_by_trace) if traced else (_search, for_a_trace)
+    refusals = searching(state, targets, options) if targets else [why_not(surveys)]
     if not state.searches and not state.solved:  # nothing survived, or too little
-        read += for_a_trace(state, options)
+        read += tracing(state, options)
         if not state.findings:
             reason = refusals[0]
             reading = not_searched(checkpoint, reason, command=command, tensors_read=read, notes=state.notes)
