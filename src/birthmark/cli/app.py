@@ -79,6 +79,13 @@ def scan(
     cpu: Annotated[
         bool, typer.Option("--cpu/--no-cpu", help="Also try survivors as a draw of the CPU generator.")
     ] = True,
+    trace: Annotated[
+        Path | None,
+        typer.Option(help="A trace of the model (`birthmark trace`): where each tensor was drawn."),
+    ] = None,
+    prefix: Annotated[
+        str | None, typer.Option(help="With --trace: what stands before the model's names in the checkpoint.")
+    ] = None,
     workers: Annotated[
         int | None, typer.Option(min=1, help="Threads that search (default: one per core).")
     ] = None,
@@ -102,6 +109,8 @@ def scan(
             ledger=ledger,
             resume=resume,
             cpu=cpu,
+            trace=trace,
+            prefix=prefix,
             workers=workers,
             quiet=quiet,
         )
@@ -204,6 +213,79 @@ def predict(
 
 
 @app.command()
+def trace(
+    program: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[FILE:FUNCTION]",
+            help="Your own code that builds the model, such as my_model.py:build. It is run.",
+        ),
+    ] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The trace to write.")] = Path("draws.json"),
+    hf_config: Annotated[
+        Path | None,
+        typer.Option(help="Instead of code: a config.json of transformers. No code beside it is run."),
+    ] = None,
+    device: Annotated[
+        str, typer.Option(help="Where the model is built: cpu, or cuda, which needs no GPU.")
+    ] = "cpu",
+    dtype: Annotated[
+        str | None, typer.Option(help="With --hf-config: the dtype to build in, instead of its own.")
+    ] = None,
+) -> None:
+    """The draws of a real model's constructor, in order, as a file."""
+    from birthmark.cli.tracing import run
+
+    run(program=program, config=hf_config, output=output, device=device, dtype=dtype)
+
+
+@app.command()
+def rewind(
+    model: Model,
+    trace: Annotated[Path, typer.Option(help="A trace of the model, from `birthmark trace`.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The safetensors file to write.")],
+    reading: Annotated[
+        Path | None, typer.Option(help="The reading of a scan (JSON): its seed, and where it was drawn.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="The seed, instead of a reading.")] = None,
+    device: Annotated[str | None, typer.Option(help="The GPU that drew; see `birthmark devices`.")] = None,
+    threads: Annotated[int | None, typer.Option(help="G, for a GPU that is not in the table.")] = None,
+    cpu: Annotated[bool, typer.Option("--cpu", help="It was drawn on the CPU.")] = False,
+    prefix: Annotated[
+        str | None, typer.Option(help="What stands before the model's names in the checkpoint.")
+    ] = None,
+    partial: Annotated[
+        bool, typer.Option("--partial", help="The checkpoint may lack tensors of the trace.")
+    ] = False,
+    unverified: Annotated[
+        bool, typer.Option("--unverified", help="Write the file even if nothing of it can be verified.")
+    ] = False,
+    json: Json = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")] = False,
+) -> None:
+    """The whole checkpoint as it was before training, with what of it can be verified."""
+    from birthmark.cli.rewinding import Request, run
+
+    run(
+        Request(
+            model=model,
+            trace=trace,
+            output=output,
+            reading=reading,
+            seed=seed,
+            device=device,
+            threads=threads,
+            cpu=cpu,
+            prefix=prefix,
+            partial=partial,
+            unverified=unverified,
+            json=json,
+            quiet=quiet,
+        )
+    )
+
+
+@app.command()
 def verify(
     pack: Annotated[Path, typer.Argument(metavar="PACK", help="An evidence pack (.bmk).")],
     checkpoint: Annotated[
@@ -260,3 +342,17 @@ def calibrate(
     from birthmark.cli.calibrating import run
 
     run(output=output, nulls=nulls, truths=truths, decoys=decoys, seed=seed, workers=workers, quiet=quiet)
+
+
+@app.command()
+def lineage(
+    models: Annotated[list[str], typer.Argument(metavar="MODEL...", help="Two checkpoints or more.")],
+    seeds: Annotated[
+        bool, typer.Option("--seeds/--no-seeds", help="Also scan each for the seeds that people use.")
+    ] = True,
+    json: Json = False,
+) -> None:
+    """How checkpoints are related: one birth, descent, merge, or nothing in common."""
+    from birthmark.cli.relating import run
+
+    run(models, json=json, seeds=seeds)
