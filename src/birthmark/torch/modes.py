@@ -194,7 +194,7 @@ def _normal_of(
 ) -> torch.Tensor:
     """`torch.normal` of tensors (aten `templates::normal_out_impl`): normals, scaled and moved."""
     if isinstance(mean, torch.Tensor) and isinstance(std, torch.Tensor):
-        drawn = mean.new_empty(torch.broadcast_shapes(mean.shape, std.shape))
+        drawn = mean.new_empty(torch.broadcast_tensors(mean, std)[0].shape)
         return drawn.normal_(0, 1, generator=generator).mul_(std).add_(mean)
     if isinstance(mean, torch.Tensor):
         return torch.empty_like(mean).normal_(0, std, generator=generator).add_(mean)
