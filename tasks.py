@@ -64,9 +64,9 @@ def demo() -> None:
 
 
 def test(arguments: list[str]) -> None:
-    """Pass the tests; further arguments go to pytest."""
+    """Pass the tests, shared among the processors; arguments go to pytest, which then runs in one process."""
     install("test")
-    run("python", "-m", "pytest", *arguments)
+    run("python", "-m", "pytest", *(arguments or ["--numprocesses", "auto", "--dist", "worksteal"]))
 
 
 def check() -> None:
