@@ -7,13 +7,15 @@ import json as json_module
 import typer
 
 from birthmark.bench import BenchResult, bench
+from birthmark.bench.draws import GPU, DrawSpeeds, bench_draws
 
 
 def run(*, compare_c: bool, json: bool) -> None:
     """Measure and print."""
-    result = bench(compare_c=compare_c)
+    result, draws = bench(compare_c=compare_c), bench_draws()
     if json:
-        typer.echo(json_module.dumps(_record(result), indent=2, allow_nan=False))
+        record = {**_record(result), "draws": _draws_record(draws) if draws else None}
+        typer.echo(json_module.dumps(record, indent=2, allow_nan=False))
         return
     _line("kernel, one Philox block a seed", result.kernel, "")
     _line(
@@ -31,6 +33,26 @@ def run(*, compare_c: bool, json: bool) -> None:
         f"\nThe probe passes 1 seed in {1 / result.share:,.0f}. All 2^32 seeds and one block would take "
         f"{result.whole_range_seconds:.1f} s on {result.cores} free cores."
     )
+    if draws:
+        _show(draws)
+
+
+def _show(draws: DrawSpeeds) -> None:
+    """The section on draws: times of one core, and what all of them make of it."""
+    typer.echo(f"\nDraws of an {GPU} on this machine, and others' own:")
+    for name, speed, ratio in (
+        (
+            "float32 normals, exact",
+            draws.normals,
+            f"{draws.to_torch:.2f} of torch's speed per core, {draws.to_torch_on_all:.2f} on all cores; "
+            f"{draws.to_numpy:.2f} and {draws.to_numpy_on_all:.2f} of numpy's",
+        ),
+        ("torch.randn on the CPU", draws.torch_normals, ""),
+        ("numpy's Generator(Philox)", draws.numpy_normals, ""),
+        ("raw words, 32 bits", draws.words, f"{draws.words_to_numpy:.2f} of numpy's speed"),
+        ("numpy's raw words, 32 bits", draws.numpy_words, ""),
+    ):
+        typer.echo(f"{name:<36} {speed.core:7.3f} ns a value  {ratio}".rstrip())
 
 
 def _line(name: str, nanoseconds: float, ratio: str) -> None:
@@ -50,4 +72,19 @@ def _record(result: BenchResult) -> dict[str, object]:
         "whole_range_seconds": result.whole_range_seconds,
         "cores": result.cores,
         "compiler": result.compiler,
+    }
+
+
+def _draws_record(draws: DrawSpeeds) -> dict[str, float]:
+    return {
+        "normals_ns": draws.normals.core,
+        "torch_normals_ns": draws.torch_normals.core,
+        "numpy_normals_ns": draws.numpy_normals.core,
+        "words_ns": draws.words.core,
+        "numpy_words_ns": draws.numpy_words.core,
+        "normals_to_torch": draws.to_torch,
+        "normals_to_numpy": draws.to_numpy,
+        "normals_to_torch_on_all_cores": draws.to_torch_on_all,
+        "normals_to_numpy_on_all_cores": draws.to_numpy_on_all,
+        "words_to_numpy": draws.words_to_numpy,
     }

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from birthmark import bench as module
 from birthmark.bench import BenchResult, bench
+from birthmark.bench import search as module
 from birthmark.errors import UsageError
 
 

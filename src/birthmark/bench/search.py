@@ -27,7 +27,7 @@ from birthmark.search.selftest import check
 from birthmark.search.windows import words_test
 
 #: The C program, where birthmark runs from its repository.
-SOURCE = Path(__file__).resolve().parents[2] / "benchmarks" / "philox_c.c"
+SOURCE = Path(__file__).resolve().parents[3] / "benchmarks" / "philox_c.c"
 #: Seeds of one turn, and turns.
 SEEDS, TURNS = 1 << 21, 25
 #: A probe that about one seed in 20,000 passes: a standard normal of 4.4 known to 5 %.
