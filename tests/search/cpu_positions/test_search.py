@@ -144,7 +144,7 @@ def test_a_touched_unit_is_passed_by(left: Callable[..., Any]) -> None:
     first = plan_module.make_plan(draw.conditions(), (draw.index,), (0, 1), None, 1).passes.passes[0]
     values = draw.values()
     values[draw.conditions().first[first.strict[0]]] *= -1.0
-    outcome = search_positions(draw.conditions(values), (draw.index,), seeds=near(draw.seed))
+    outcome = search_positions(draw.conditions(values), (draw.index,), seeds=near(draw.seed), workers=1)
     assert answers(outcome) == [(draw.seed, draw.index)]
     assert outcome.searched.passes[0] == 2
     assert outcome.candidates[0].equal == 63

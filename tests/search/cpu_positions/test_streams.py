@@ -127,7 +127,7 @@ def test_further_probes_rest_on_other_values(left: Callable[..., Any]) -> None:
     words_used = clean.seen.indices[np.isin(clean.seen.indices, first.first + first.places)]
     values = draw.values()
     values[np.isin(draw.indices(), words_used)] *= -1.0
-    outcome = search_streams(draw.conditions(values), (7,), positions=(0, 10_000))
+    outcome = search_streams(draw.conditions(values), (7,), positions=(0, 10_000), workers=1)
     assert [each.index for each in outcome.candidates] == [2000]
     assert outcome.searched.passes[0] == 2
 
