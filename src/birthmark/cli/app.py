@@ -311,6 +311,29 @@ def devices(
     run(json=json, threads=threads)
 
 
+@app.command("gpu-check")
+def gpu_check(
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="The record (default: the GPU's name, here). May be overwritten."
+        ),
+    ] = None,
+    device: Annotated[int, typer.Option(min=0, help="Which GPU, as PyTorch numbers them.")] = 0,
+    huge: Annotated[
+        bool, typer.Option("--huge/--no-huge", help="Also draw a tensor above 2 GiB, which PyTorch splits.")
+    ] = True,
+    capture: Annotated[
+        bool, typer.Option("--capture", help="Also write what its table units make of every input.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Let stock PyTorch draw on this machine's GPU, and compare every bit with the predictions."""
+    from birthmark.cli.gpu_checking import run
+
+    run(output=output, device=device, huge=huge, capture=capture, json=json)
+
+
 @app.command()
 def bench(
     compare_c: Annotated[
