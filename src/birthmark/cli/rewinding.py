@@ -36,7 +36,7 @@ def run(request: Request) -> None:
     """Rewind, and say of each tensor what of it could be verified."""
     from birthmark.checkpoints import open_checkpoint
     from birthmark.recipes.trace_file import load
-    from birthmark.rewind import beside, rewind
+    from birthmark.replay.rewind import beside, rewind
 
     check_writable(request.output)
     if beside(request.output) == request.output:
@@ -104,7 +104,7 @@ def _line(each: Any) -> str:  # noqa: ANN401 - a `Rewound`, which is imported wh
 
 def _birth(request: Request):  # type: ignore[no-untyped-def]  # noqa: ANN202 - imported when it runs
     from birthmark.devices.catalogue import Arithmetic, find
-    from birthmark.replay import Birth
+    from birthmark.replay.replaying import Birth
 
     arithmetic: Arithmetic = "nvidia-volta+"
     named = [request.device is not None, request.threads is not None, request.cpu]

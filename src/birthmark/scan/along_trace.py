@@ -15,6 +15,7 @@ from birthmark.errors import NothingToSearch, UsageError
 from birthmark.evidence.judge import Judged
 from birthmark.evidence.solved import HostLook, held_against
 from birthmark.recipes.trace import Trace
+from birthmark.replay.matching import Match, match_trace
 from birthmark.scan.host import Sight, on_the_lattice, sights
 from birthmark.scan.options import ScanOptions
 from birthmark.scan.searching import MOST_OTHERS, MOST_TARGETS
@@ -32,7 +33,6 @@ from birthmark.search.origin import Found
 from birthmark.search.weak import weak_candidates
 from birthmark.survivors.survivor import Survivors
 from birthmark.survivors.traced import split_traced, traceable
-from birthmark.trace_match import Match, match_trace
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from birthmark.checkpoints.declarations import declarations
 from birthmark.checkpoints.interface import Checkpoint
 from birthmark.errors import UnknownName
 from birthmark.evidence.judge import distinct
+from birthmark.replay.matching import match_trace
 from birthmark.reports.account import account
 from birthmark.reports.assemble import assemble, not_searched
 from birthmark.reports.reading import DeclaredModel
@@ -28,7 +29,6 @@ from birthmark.scan.state import PREDICTED, AnyCase, Scan, State
 from birthmark.search.progress import Progress
 from birthmark.survivors.survey import best_targets, survey
 from birthmark.survivors.survivor import Survivors
-from birthmark.trace_match import match_trace
 
 
 def scan(
@@ -76,7 +76,7 @@ def _search(state: State, targets: Sequence[Survivors], options: ScanOptions) ->
     wanted = options.search
     seen: list[Sight] = []
     if options.cpu and wanted.dictionary and wanted.layouts is None:
-        seen = sights(state, targets)
+        seen = sights(state, targets, options.tensors)
         on_the_lattice(state, seen)
     if wanted.dictionary and not state.settled:
         refusals += with_usual_seeds(state, targets, wanted)
@@ -85,7 +85,7 @@ def _search(state: State, targets: Sequence[Survivors], options: ScanOptions) ->
         by_elimination(state, [each for each in seen if each.tensor in searched])
         if not state.settled:
             without_seed(state, targets)
-    if wanted.seeds[0] < wanted.seeds[1] and not state.solved:
+    if targets and wanted.seeds[0] < wanted.seeds[1] and not state.solved:
         refusals += in_full(state, targets, options)
     if state.predicted is not None and not state.stopped:
         from_the_known_seed(state, state.predicted, targets, wanted)

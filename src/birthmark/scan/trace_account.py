@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from birthmark.errors import UsageError
 from birthmark.recipes.trace import Trace
-from birthmark.replay import Birth, Replay
-from birthmark.rival_layouts import layout_scores
+from birthmark.replay.layouts import layout_scores
+from birthmark.replay.matching import Match
+from birthmark.replay.replaying import Birth, Replay
+from birthmark.replay.scores import drawn_tensors, scores
 from birthmark.scan.state import State
 from birthmark.search.cpu_origin import CpuOrigin
-from birthmark.trace_match import Match
-from birthmark.trace_scores import drawn_tensors, scores
 
 #: A tensor shows the seed when the chance of its score, after all tensors, is below this.
 SIGNIFICANT = -6.0

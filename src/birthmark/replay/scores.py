@@ -13,8 +13,8 @@ from birthmark.evidence.score import Score, score
 from birthmark.numerics.dtypes import is_float
 from birthmark.recipes.trace import Trace, TracedTensor
 from birthmark.recipes.trace_values import draws_of
-from birthmark.replay import Replay
-from birthmark.trace_match import Match
+from birthmark.replay.matching import Match
+from birthmark.replay.replaying import Replay
 
 #: Elements of each tensor that are looked at.
 SAMPLE: Final = 8192

@@ -13,9 +13,9 @@ from typing import Final
 from birthmark.checkpoints.interface import Checkpoint
 from birthmark.devices.catalogue import table_threads
 from birthmark.recipes.trace import Trace
-from birthmark.replay import Birth, Replay
-from birthmark.trace_match import Match
-from birthmark.trace_scores import drawn_tensors, scores
+from birthmark.replay.matching import Match
+from birthmark.replay.replaying import Birth, Replay
+from birthmark.replay.scores import drawn_tensors, scores
 
 #: Tensors that are looked at.
 MOST_TENSORS: Final = 12

@@ -28,10 +28,10 @@ from birthmark.numerics.dtypes import is_float, round_to
 from birthmark.recipes.trace import Trace, TracedTensor
 from birthmark.recipes.trace_file import dumps
 from birthmark.recipes.trace_values import draws_of
-from birthmark.replay import Birth, Replay
+from birthmark.replay.layouts import better_layout
+from birthmark.replay.matching import Match, match_trace
+from birthmark.replay.replaying import Birth, Replay
 from birthmark.reports.output import write_whole
-from birthmark.rival_layouts import better_layout
-from birthmark.trace_match import Match, match_trace
 
 SCHEMA: Final = "birthmark.rewind/1"
 #: Elements that are predicted at a time: about 200 MB with all that they pass through.
