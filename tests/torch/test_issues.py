@@ -259,23 +259,7 @@ print(torch.distributions.Uniform(torch.tensor(0., device='cuda'), torch.tensor(
     assert printed(snippet, "T4") == "tensor([0.3990, 0.5167, 0.0249, 0.9401, 0.9459], device='cuda:0')\n"
 
 
-# --- pytorch issue 25690 (2019): how many of a million ones a dropout keeps, on a P100 and on a K80
-
-
-@pytest.mark.parametrize(
-    ("threads", "total"), [(56 * 2048, 999_826), (13 * 2048, 999_100)], ids=["P100", "K80"]
-)
-def test_a_million_ones_through_dropout(threads: int, total: int) -> None:
-    """Twice the kept ones is the printed sum. The kernel of that time took elements one by one."""
-    kept = CudaStream(0, threads=threads, version="1.7").dropout(1_000_000, 0.5, vector=1)
-    twins = [
-        CudaStream(0, threads=threads, version="1.7").dropout(1_000_000, 0.5, vector=4),
-        CudaStream(1, threads=threads, version="1.7").dropout(1_000_000, 0.5, vector=1),
-        CudaStream(0, threads=threads + 2048, version="1.7").dropout(1_000_000, 0.5, vector=1),
-    ]
-
-    assert 2 * int(kept.sum()) == total
-    assert all(2 * int(twin.sum()) != total for twin in twins)
+# --- a whole tensor by its hash
 
 
 def test_a_hash_of_five_million_normals_of_a_gb300() -> None:
