@@ -17,6 +17,7 @@ from birthmark.errors import NothingToSearch
 from birthmark.evidence.solved import HostLook, held_against
 from birthmark.generators.mt19937_field import DEGREE
 from birthmark.samplers.cpu_draw import CpuDraw
+from birthmark.scan.lattices import on_lattices
 from birthmark.scan.state import State
 from birthmark.search.cpu_origin import CpuOrigin
 from birthmark.search.known_seed import among_usual_seeds, locate_selections, reach_of
@@ -53,16 +54,27 @@ class Sight:
         return self.survivors.tensor
 
 
-def sights(state: State, targets: Sequence[Survivors]) -> list[Sight]:
-    """The targets with their splits, and the lattices that hold their values."""
-    seen = []
-    for target in targets[:MOST_SIGHTS]:
-        try:
-            selection, holdout = nearly_all(state.checkpoint, target)
-        except NothingToSearch:
-            continue
-        seen.append(Sight(target, selection, holdout, lattice_of(selection, _nominals(state))))
-    return seen
+def sights(state: State, targets: Sequence[Survivors], names: Sequence[str] = ()) -> list[Sight]:
+    """What is tried: tensors with survivors, and what lies on a CPU lattice where the survey's do not.
+
+    Args:
+        state: the scan.
+        targets: what the survey found.
+        names: the tensors to look into; all where there are none.
+    """
+    nominals = _nominals(state)
+    seen = [sight for each in targets[:MOST_SIGHTS] if (sight := _sight(state, each)) is not None]
+    sure = {each.tensor for each in seen if each.lattice is not None}
+    others = on_lattices(state.checkpoint, sure, names, nominals)
+    return seen + [sight for each in others if (sight := _sight(state, each)) is not None]
+
+
+def _sight(state: State, target: Survivors) -> Sight | None:
+    try:
+        selection, holdout = nearly_all(state.checkpoint, target)
+    except NothingToSearch:
+        return None
+    return Sight(target, selection, holdout, lattice_of(selection, _nominals(state)))
 
 
 def on_the_lattice(state: State, seen: Sequence[Sight]) -> None:
@@ -136,21 +148,25 @@ def _refuted(unsolved: Unsolved) -> bool:
 def _together(state: State, sure: Sequence[Sight]) -> None:
     """Solve tensors on the lattice together, as PyTorch's default layers draw them one after the other."""
     order = {name: number for number, name in enumerate(state.checkpoint.tensors)}
+    nominals = _nominals(state)
     for group in _groups(sorted(sure, key=lambda each: order[each.tensor])):
         first, last = order[group[0].tensor], order[group[-1].tensor]
         listed = [
             (each.name, each.shape) for each in list(state.checkpoint.tensors.values())[first : last + 1]
         ]
-        tried: list[list[int]] = []
+        orders: list[tuple[list[Sight], list[int]]] = []
         for norms_draw in (False, True):
             at = starts(listed, norms_draw=norms_draw)
             part = [each for each in group if each.tensor in at]
-            positions = [at[each.tensor] for each in part]
-            if len(part) < 2 or positions in tried or state.settled:
-                continue
-            tried.append(positions)
-            found = solve_selections([each.selection for each in part], positions, _nominals(state))
-            _solved(state, part, found)
+            order_ = (part, [at[each.tensor] for each in part])
+            if len(part) > 1 and order_ not in orders:
+                orders.append(order_)
+        # One subset of each order first: where no word is wrong, that is enough for the right one.
+        for attempts in (1, ATTEMPTS):
+            for part, positions in orders:
+                if not state.settled:
+                    selections = [each.selection for each in part]
+                    _solved(state, part, solve_selections(selections, positions, nominals, attempts=attempts))
 
 
 def _groups(sure: Sequence[Sight]) -> list[list[Sight]]:

@@ -1,0 +1,184 @@
+"""Rows and columns whose every value lies on the lattice of a CPU sampler, whatever the other ones do.
+
+By chance a value lies on such a lattice one time in three. So a few dozen values of a row tell an untouched
+one from a trained one beyond doubt, where statistics need many rows alike: five embeddings of elements that
+never occurred, one input that was always zero. Only scales that initialisers have by rule are tried. Sixteen
+values of each row and column choose the candidates, all of their values confirm them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from birthmark.samplers.cpu_normal import BLOCK, places
+from birthmark.samplers.cpu_uniform import SCALINGS
+from birthmark.search.solve.inversion import exact_normals, exact_uniforms
+from birthmark.survivors.scales import fans
+from birthmark.survivors.survivor import Axis, Distribution, Survivors
+
+#: Values of each row or column that choose the candidates, and how many of them may lie off the lattice.
+HEAD: Final = 16
+MOST_OFF: Final = 1
+#: Values, and words of normals, that confirm a row or column; and the share of them on the lattice.
+LEAST_VALUES: Final = 40
+LEAST_SHARE: Final = 0.9
+#: The largest of 16 uniforms is hardly ever below this share of the bound, their root mean square of normals
+#: hardly ever outside these shares of the standard deviation.
+LEAST_OF_BOUND: Final = 0.6
+RMS_RANGE: Final = (0.35, 1.9)
+#: Standard deviations and bounds that programs have by default.
+USUAL: Final = (1.0, 0.1, 0.08, 0.05, 0.02, 0.01, 0.006)
+
+#: Reads whole rows ("row") or columns ("column"): float64[ids, width].
+Take = Callable[[Axis, NDArray[np.int64]], NDArray[np.float64]]
+Name = Literal["normal", "uniform"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Heads:
+    """The beginnings of rows and columns.
+
+    Attributes:
+        rows: float64[rows, 16], the first values of each row from a multiple of 16 on, as far as they go.
+        starts: int64[rows], the flat index of the first of each; -1 where a row holds no whole block.
+        columns: float64[columns, 16], the first values of each column.
+    """
+
+    rows: NDArray[np.float64]
+    starts: NDArray[np.int64]
+    columns: NDArray[np.float64]
+
+
+def row_starts(shape: Sequence[int]) -> NDArray[np.int64]:
+    """The flat index of the first whole block of 16 elements in each row; -1 where there is none."""
+    rows, columns = shape[0], math.prod(shape[1:])
+    begin = np.arange(rows, dtype=np.int64) * columns
+    start = -(-begin // BLOCK) * BLOCK
+    return np.where(start + BLOCK <= begin + columns, start, -1)
+
+
+def lattice_units(
+    tensor: str, shape: tuple[int, ...], heads: Heads, take: Take, nominals: Sequence[float] = ()
+) -> Survivors | None:
+    """The untouched rows, or else columns, of a float32 tensor.
+
+    Args:
+        tensor: its name.
+        shape: its extents, two or more.
+        heads: the beginnings of its rows and columns.
+        take: reads whole ones.
+        nominals: scales that the model's files declare.
+
+    Returns:
+        None where none is untouched, or where only fewer than `LEAST_VALUES` values could say so.
+    """
+    best: Survivors | None = None
+    for distribution, scale in _suppositions(shape, nominals):
+        for axis in ("row", "column"):
+            found = _units(tensor, shape, heads, take, distribution, scale, axis)
+            if found is not None and (best is None or _values(found) > _values(best)):
+                best = found
+    return best
+
+
+def _suppositions(shape: tuple[int, ...], nominals: Sequence[float]) -> list[tuple[Name, float]]:
+    """Distributions and scales of initialisers: PyTorch's defaults, Xavier's, Kaiming's, and usual ones."""
+    fan_in, fan_out = (max(1, fan) for fan in fans(shape))
+    bounds = {1.0 / math.sqrt(fan_in), 1.0 / math.sqrt(fan_out), math.sqrt(6.0 / (fan_in + fan_out))}
+    bounds |= {math.sqrt(6.0 / fan_in), math.sqrt(3.0 / fan_in), *USUAL}
+    # Recurrent layers: one over the root of the hidden size, which 1, 3 or 4 gates share the rows of.
+    bounds |= {math.sqrt(gates / shape[0]) for gates in (1.0, 3.0, 4.0)}
+    stds = {math.sqrt(2.0 / (fan_in + fan_out)), math.sqrt(2.0 / fan_in), math.sqrt(1.0 / fan_in)}
+    stds |= {math.sqrt(2.0 / fan_out), *USUAL, *nominals}
+    found: list[tuple[Name, float]] = [("uniform", bound) for bound in sorted(bounds)]
+    return found + [("normal", std) for std in sorted(stds)]
+
+
+def _units(
+    tensor: str,
+    shape: tuple[int, ...],
+    heads: Heads,
+    take: Take,
+    distribution: Distribution,
+    scale: float,
+    axis: Axis,
+) -> Survivors | None:
+    rows, columns = shape[0], math.prod(shape[1:])
+    width = columns if axis == "row" else rows
+    if width < LEAST_VALUES or (distribution == "normal" and axis == "column"):
+        return None  # the two values of a pair of normals never lie in one column
+    values = heads.rows if axis == "row" else heads.columns
+    likely = _likely(values, distribution, scale)
+    if axis == "row":
+        likely &= heads.starts >= 0
+    ids = np.flatnonzero(likely)
+    if distribution == "uniform":
+        best, arithmetic = max(
+            ((_uniform_share(values[ids], scale, name) * HEAD, name) for name in SCALINGS),
+            key=lambda one: int((one[0] >= HEAD - MOST_OFF).sum()),
+        )
+        ids = ids[best >= HEAD - MOST_OFF]
+        share = _uniform_share(take(axis, ids), scale, arithmetic) if len(ids) else np.zeros(0)
+    else:
+        size = rows * columns
+        ids = ids[_normal_share(values[ids], heads.starts[ids], size, scale) * HEAD >= HEAD - 2 * MOST_OFF]
+        share = _normal_share(take(axis, ids), ids * columns, size, scale) if len(ids) else np.zeros(0)
+    ids = ids[share >= LEAST_SHARE]
+    if not len(ids):
+        return None
+    return Survivors(
+        tensor, shape, "float32", axis, ids, np.full(len(ids), 0.999), distribution, scale, 2.0**-24
+    )
+
+
+def _likely(values: NDArray[np.float64], distribution: Distribution, scale: float) -> NDArray[np.bool_]:
+    """Which beginnings have the size of a draw at a scale."""
+    if values.shape[1] < HEAD:
+        return np.zeros(len(values), np.bool_)
+    largest = np.abs(values).max(axis=1)
+    if distribution == "uniform":
+        return np.asarray((largest <= scale * (1.0 + 1e-6)) & (largest >= LEAST_OF_BOUND * scale))
+    rms = np.sqrt((values * values).mean(axis=1))
+    return np.asarray((rms >= RMS_RANGE[0] * scale) & (rms <= RMS_RANGE[1] * scale))
+
+
+def _uniform_share(values: NDArray[np.float64], bound: float, arithmetic: str) -> NDArray[np.float64]:
+    """The share of each unit's values that a uniform draw can give."""
+    flat = values.ravel()
+    found = exact_uniforms(flat, np.arange(len(flat)), bound, arithmetic)
+    on = np.zeros(len(flat))
+    on[found.source] = 1.0
+    share: NDArray[np.float64] = on.reshape(values.shape).mean(axis=1)
+    return share
+
+
+def _normal_share(
+    values: NDArray[np.float64], starts: NDArray[np.int64], size: int, std: float
+) -> NDArray[np.float64]:
+    """The share of each unit's values in whole pairs that a normal draw can give; 0 where pairs are few."""
+    units, width = values.shape
+    indices = starts[:, None] + np.arange(width)
+    where = places(size, indices.ravel())
+    found = exact_normals(values.ravel(), where, std)
+    # Each pair has two words, and both name the pair's first value.
+    on = np.bincount(found.source // width, minlength=units)
+    paired = _paired(where.radius.reshape(values.shape))
+    return np.where(paired >= HEAD, on / np.maximum(paired, 1), 0.0)
+
+
+def _paired(radius: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many values of each unit have their partner in the unit."""
+    ordered = np.sort(radius, axis=1)
+    paired: NDArray[np.int64] = 2 * (np.diff(ordered, axis=1) == 0).sum(axis=1)
+    return paired
+
+
+def _values(found: Survivors) -> int:
+    rows, columns = found.shape[0], math.prod(found.shape[1:])
+    return len(found.ids) * (columns if found.axis == "row" else rows)
