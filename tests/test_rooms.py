@@ -12,8 +12,8 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "birthmark"
 #: Earlier rooms first; a room may import itself and the rooms before it. `errors` may be used everywhere.
 ORDER = [
     "numerics", "generators", "devices", "samplers", "recipes", "hypothesis", "distributed", "drawn",
-    "prediction", "prediction_file", "recipe_prediction", "torch", "checkpoints", "survivors", "vocabulary",
-    "search", "evidence", "reports", "replay", "packs", "bench", "scan", "calibration", "lineage", "cli",
+    "prediction", "cpu_prediction", "prediction_file", "recipe_prediction", "torch", "checkpoints",
+    "survivors", "vocabulary", "search", "evidence", "reports", "replay", "packs", "bench", "scan", "calibration", "lineage", "cli",
 ]  # fmt: skip
 
 #: What the search must not be able to reach: files, and with them the hold-out.

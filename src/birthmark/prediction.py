@@ -78,7 +78,7 @@ class Prediction:
         drawn = self.drawn
         if isinstance(drawn, CudaDraw | Permutation):
             return drawn.end_offset
-        whole = self.rows == (0, _matrix(self.shape)[0])
+        whole = self.rows == (0, matrix(self.shape)[0])
         if isinstance(drawn, Distributed):
             return drawn.end_offset_of(self.seed) if whole or not drawn.draw.redraws else None
         if not drawn.draw.redraws:
@@ -208,7 +208,7 @@ def prediction(
     )
     if int(np.prod(shape, dtype=object)) == 0:
         raise UsageError(f"shape {tuple(shape)} has no elements: there is nothing to predict.")
-    count, _ = _matrix(tuple(shape))
+    count, _ = matrix(tuple(shape))
     start, stop = rows if rows is not None else (0, count)
     if not 0 <= start < stop <= count:
         raise UsageError(
@@ -228,10 +228,10 @@ def predict_rows(asked: Prediction, start: int, stop: int) -> NDArray[Any]:
     Raises:
         UsageError: the rows do not lie in the tensor, or take more memory than this machine has.
     """
-    count, columns = _matrix(asked.shape)
+    count, columns = matrix(asked.shape)
     if not 0 <= start <= stop <= count:
         raise UsageError(f"rows {start}:{stop}: the tensor has {count} rows; give a range in it.")
-    _check_memory((stop - start) * columns * (8 if asked.dtype in ("float64", "int64") else 4))
+    check_memory((stop - start) * columns * (8 if asked.dtype in ("float64", "int64") else 4))
     first, last, drawn = start * columns, stop * columns, asked.drawn
     found: NDArray[Any] = drawn.run(asked.seed, first, last)
     if asked.cast is not None:
@@ -239,14 +239,14 @@ def predict_rows(asked: Prediction, start: int, stop: int) -> NDArray[Any]:
     return found.reshape(stop - start, columns)
 
 
-def _matrix(shape: tuple[int, ...]) -> tuple[int, int]:
+def matrix(shape: tuple[int, ...]) -> tuple[int, int]:
     """(rows, columns) of the matrix view: a vector is one row."""
     if len(shape) < 2:
         return 1, int(np.prod(shape, dtype=np.int64))
     return shape[0], int(np.prod(shape[1:], dtype=np.int64))
 
 
-def _check_memory(needed: int) -> None:
+def check_memory(needed: int) -> None:
     """Refuse what would exhaust the machine; systems grant such requests and kill the process later."""
     if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         available = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

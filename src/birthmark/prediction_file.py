@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from birthmark.cpu_prediction import CpuPrediction
 from birthmark.errors import OutputError
 from birthmark.prediction import Prediction
 
 
-def save(path: str | Path, asked: Prediction) -> None:
+def save(path: str | Path, asked: Prediction | CpuPrediction) -> None:
     """Compute a prediction and write it; the file appears whole or not at all.
 
     Keys: `values` (float32, float16 or float64 as drawn or cast, float32 for bfloat16; int64 or bool for

@@ -93,7 +93,7 @@ def test_the_whole_state_equals_torch(case: str) -> None:
 def test_a_model_of_many_parts_by_random_access() -> None:
     """In a model with small and large draws each element of each tensor is reached on its own."""
 
-    class Model(nn.Module):
+    class Model(nn.Module):  # type: ignore[misc]  # torch may be untyped
         def __init__(self) -> None:
             super().__init__()
             self.table = nn.Embedding(3, 5)

@@ -34,6 +34,11 @@ class CpuVersion:
     minor: int
 
     @property
+    def wheels(self) -> str:
+        """The arithmetic of the official x86 wheels on processors with AVX2: fused from 1.6 on."""
+        return "cpu-fused" if self >= CpuVersion(1, 6) else "cpu-unfused"
+
+    @property
     def one_minus(self) -> bool:
         """Whether logarithms are taken of 1 - u, rounded, rather than by log1p (up to 1.13)."""
         return self < CpuVersion(2, 0)
