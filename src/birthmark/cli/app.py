@@ -232,11 +232,15 @@ def trace(
     dtype: Annotated[
         str | None, typer.Option(help="With --hf-config: the dtype to build in, instead of its own.")
     ] = None,
+    torch: Annotated[
+        str | None,
+        typer.Option(help="The PyTorch release whose draws are meant (default: the installed one)."),
+    ] = None,
 ) -> None:
     """The draws of a real model's constructor, in order, as a file."""
     from birthmark.cli.tracing import run
 
-    run(program=program, config=hf_config, output=output, device=device, dtype=dtype)
+    run(program=program, config=hf_config, output=output, device=device, dtype=dtype, release=torch)
 
 
 @app.command()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import typer
 
@@ -10,7 +12,15 @@ from birthmark.cli.scanning import check_writable
 from birthmark.errors import UnknownName, UsageError
 
 
-def run(*, program: str | None, config: Path | None, output: Path, device: str, dtype: str | None) -> None:
+def run(
+    *,
+    program: str | None,
+    config: Path | None,
+    output: Path,
+    device: str,
+    dtype: str | None,
+    release: str | None,
+) -> None:
     """Trace, write the file, and say in a few lines what is in it."""
     if (program is None) == (config is None):
         raise UsageError("name a function such as my_model.py:build, or a configuration with --hf-config.")
@@ -27,11 +37,13 @@ def run(*, program: str | None, config: Path | None, output: Path, device: str, 
         typer.echo(
             f"Running {program}: it is your own code, and runs with everything that it does.", err=True
         )
-        build = from_file(program)
+        made = from_file(program)
     else:
         assert config is not None
-        build = from_config(config, dtype)
-    found = trace(build, device="cuda" if device == "cuda" else "cpu", model=str(program or config))
+        made = from_config(config, dtype)
+    where: Literal["cpu", "cuda"] = "cuda" if device == "cuda" else "cpu"
+    found = trace(made.build, device=where, model=str(program or config), release=release)
+    found = replace(found, notes=(*made.notes, *found.notes))
     save(output, found)
     kept = sum(draw.tensor is not None for draw in found.draws)
     tied = sum(tensor.tied is not None for tensor in found.tensors)

@@ -186,19 +186,30 @@ def _numbers(step: Step, operation: str) -> tuple[float, ...] | None:
 
 
 def _joined(step: Step) -> Result:
-    """`cat`: each part is a slice of the result."""
-    tensors = [each for each in step.given["tensors"] if each.numel()]
+    """`cat` and `stack`: each part is a slice of the result."""
+    tensors = [each for each in step.given["tensors"] if each.numel() or step.name == "stack"]
     if not any(draws_of(step.read(each)) for each in tensors):
         return step.computed()
     out = step.run()
     dim = step.given["dim"] % out.dim()
-    step.write(out, NEVER_WRITTEN)
+    dtype = name_of(out.dtype)
+    if dtype not in CARRIERS:
+        return step.write(out, Unknown(f"{step.func} of {dtype}"))
+    step.write(out, Constant(_typed(0.0, dtype), dtype))  # of which the parts leave nothing
     at = 0
-    for each in tensors:
-        value = _cast(step.read(each), name_of(each.dtype), name_of(out.dtype))
-        step.write(out.narrow(dim, at, each.shape[dim]), value)
-        at += each.shape[dim]
+    for number, each in enumerate(tensors):
+        value = _cast(step.read(each), name_of(each.dtype), dtype)
+        if step.name == "stack":
+            step.write(out.select(dim, number), value)
+        else:
+            step.write(out.narrow(dim, at, each.shape[dim]), value)
+            at += each.shape[dim]
     return out
+
+
+def _turned(step: Step) -> Result:
+    """Views in place: they change how a tensor looks at its storage, and not the storage."""
+    return step.run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +293,10 @@ FOLLOWED: Final[dict[str, Follow]] = {
     },
     **{f"{name}{place}": _arithmetic("add") for name in ("add", "sub") for place in ("", "_")},
     **dict.fromkeys(("clamp_min", "clamp_min_", "clamp_max", "clamp_max_"), _arithmetic("clamp")),
-    "cat": _joined,
+    **dict.fromkeys(("cat", "stack"), _joined),
+    **dict.fromkeys(
+        ("t_", "transpose_", "swapdims_", "swapaxes_", "squeeze_", "unsqueeze_", "as_strided_"), _turned
+    ),
     "linalg_qr": _factorised,
     "sign": _sign,
     "diagonal_copy": _diagonal,

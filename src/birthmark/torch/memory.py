@@ -33,7 +33,12 @@ class _Held:
 
     @property
     def value(self) -> Value:
-        return Patched(self.base, tuple(self.patches)) if self.patches else self.base
+        if not self.patches:
+            return self.base
+        base = self.base
+        if base == NEVER_WRITTEN and self.dtype in CARRIERS and _covered(self.patches, self.elements):
+            base = Constant(0, self.dtype)  # of which the parts leave nothing
+        return Patched(base, tuple(self.patches))
 
 
 class Memory:
@@ -149,6 +154,25 @@ def _inverse(region: Region) -> Region:
     dims = zip(region.shape, region.strides, reversed(steps), strict=True)
     ordered = sorted(dims, key=lambda dim: (-dim[1], dim[0] == 1))
     return Region(tuple(dim[0] for dim in ordered), tuple(dim[2] for dim in ordered))
+
+
+def _covered(patches: list[tuple[Region, Value]], elements: int) -> bool:
+    """Whether parts fill a storage: where each is a run, by their ends; small storages in any case."""
+    if sum(region.size for region, _ in patches) < elements:
+        return False
+    if all(region.contiguous for region, _ in patches):
+        reached = 0
+        for region in sorted((region for region, _ in patches), key=lambda each: each.offset):
+            if region.offset > reached:
+                return False
+            reached = max(reached, region.offset + region.size)
+        return reached >= elements
+    if elements > MOST_TABLE:
+        return False
+    seen = np.zeros(elements, np.bool_)
+    for region, _ in patches:
+        seen[region.places(np.arange(region.size))] = True
+    return bool(seen.all())
 
 
 def _overlap(first: Region, second: Region) -> bool:

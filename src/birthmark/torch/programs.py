@@ -14,18 +14,36 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+
+import torch
 
 from birthmark.errors import BirthmarkError, MissingExtra, UnknownName, UsageError
 from birthmark.torch.random_calls import Result
 
 Build = Callable[[], Result]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What builds a model.
+
+    Attributes:
+        build: does it.
+        notes: what a user should know about it.
+    """
+
+    build: Build
+    notes: tuple[str, ...] = ()
+
+
 #: Dtypes that a model can be asked to be built in.
 DTYPES: Final = ("float32", "bfloat16", "float16", "float64")
 
 
-def from_file(target: str) -> Build:
+def from_file(target: str) -> Program:
     """The function that "my_model.py:build" names; loading the file runs it.
 
     Raises:
@@ -41,9 +59,15 @@ def from_file(target: str) -> Build:
     if spec is None or spec.loader is None:
         raise UsageError(f"{path} is no Python file: expected a name that ends in .py.")
     module = importlib.util.module_from_spec(spec)
+    before = torch.get_rng_state()
     with _beside(file), _told(path):
         sys.modules[file.stem] = module
         spec.loader.exec_module(module)
+    notes = ()
+    if not torch.equal(before, torch.get_rng_state()):
+        notes = (
+            f"{path} seeds or draws while it is loaded; the trace begins with {name}, as if seeded just before.",
+        )
     build = getattr(module, name, None)
     if build is None:
         functions = [key for key, value in vars(module).items() if callable(value) and key[0] != "_"]
@@ -55,10 +79,10 @@ def from_file(target: str) -> Build:
         with _beside(file), _told(target):
             return build()
 
-    return run
+    return Program(run, notes)
 
 
-def from_config(file: str | Path, dtype: str | None = None) -> Build:
+def from_config(file: str | Path, dtype: str | None = None) -> Program:
     """The model of a transformers config.json, as its class's `from_config` builds it.
 
     Args:
@@ -97,18 +121,12 @@ def from_config(file: str | Path, dtype: str | None = None) -> Build:
     def run() -> Result:
         with _told(str(file)):
             config = kinds[kind].from_dict(dict(given))
-            options = {} if dtype is None else {"torch_dtype": _dtype(dtype)}
+            options = {} if dtype is None else {"torch_dtype": getattr(torch, dtype)}
             if model is None:
                 return transformers.AutoModel.from_config(config, **options)
             return model._from_config(config, **options)  # noqa: SLF001 - what from_config itself calls
 
-    return run
-
-
-def _dtype(name: str) -> Result:
-    import torch
-
-    return getattr(torch, name)
+    return Program(run)
 
 
 def _read(file: Path) -> dict[str, Any]:

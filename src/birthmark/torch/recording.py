@@ -128,7 +128,7 @@ class Recorder(TorchDispatchMode):
             return self._answered(func, args, kwargs)
         inputs = _tensors((args, kwargs))
         known = {self.memory.key(each) for each in inputs}
-        real = self._real_arguments(args, kwargs)
+        real = self._real_arguments(func, args, kwargs)
         out = func(*args, **kwargs)
         made = [self.memory.key(each) not in known for each in _tensors(out)]
         changed = _changed(func, args, kwargs)
@@ -200,7 +200,7 @@ class Recorder(TorchDispatchMode):
 
     def _answered(self, func: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Result:
         """An operator whose answer the program goes on with: it must be the true one."""
-        real = self._real_arguments(args, kwargs)
+        real = self._real_arguments(func, args, kwargs)
         if real is None:
             raise UsageError(
                 f"the program asks {func} of numbers that a trace does not have: "
@@ -219,12 +219,13 @@ class Recorder(TorchDispatchMode):
         return fake
 
     def _real_arguments(
-        self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+        self, func: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
         """The arguments with real tensors, on the CPU; None where one cannot be had."""
+        filled = {id(each) for each in _filled(func, kwargs)}
         found: dict[int, torch.Tensor] = {}
         for each in _tensors((args, kwargs)):
-            real = self.real(each)
+            real = _blank(each) if id(each) in filled else self.real(each)
             if real is None:
                 return None
             found[id(each)] = real
@@ -264,6 +265,24 @@ def _changed(func: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -
         if argument.alias_info is not None and argument.alias_info.is_write
         for each in _tensors(given[argument.name])
     ]
+
+
+def _filled(func: Operator, kwargs: Mapping[str, Any]) -> list[torch.Tensor]:
+    """The tensors (`out`) that an operator fills, whatever they held."""
+    return [
+        each
+        for argument in func._schema.arguments  # noqa: SLF001 - torch has no public way
+        if argument.kwarg_only and argument.alias_info is not None and argument.alias_info.is_write
+        for each in _tensors(kwargs.get(argument.name))
+    ]
+
+
+def _blank(tensor: torch.Tensor) -> torch.Tensor | None:
+    """A real tensor of the same shape; None where it is large."""
+    if tensor.numel() > MOST_TABLE:
+        return None
+    with _disable_current_modes():
+        return torch.zeros(tuple(tensor.shape), dtype=tensor.dtype)
 
 
 def _new_empty(shape: tuple[int, ...], **options: Result) -> torch.Tensor:

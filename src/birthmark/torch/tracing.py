@@ -32,6 +32,7 @@ from birthmark.recipes.trace_values import (
     draws_of,
     parts,
 )
+from birthmark.samplers.torch_rules import rules
 from birthmark.torch.gpu_stand_in import gpu_stand_in
 from birthmark.torch.memory import name_of
 from birthmark.torch.random_calls import Result
@@ -45,7 +46,9 @@ DEEPEST = 60
 FOREIGN = "numbers that came in while Python's or numpy's own generator was used"
 
 
-def trace(build: Callable[[], Any], *, device: Device = "cpu", model: str = "") -> Trace:
+def trace(
+    build: Callable[[], Any], *, device: Device = "cpu", model: str = "", release: str | None = None
+) -> Trace:
     """Record what a constructor draws.
 
     Args:
@@ -53,10 +56,13 @@ def trace(build: Callable[[], Any], *, device: Device = "cpu", model: str = "") 
             it does (files, networks) happens for real.
         device: where its tensors lie unless it says otherwise; "cuda" needs no GPU.
         model: what is traced, in words.
+        release: the PyTorch release whose draws are meant; None for the installed one.
 
     Raises:
         UsageError: what it returns is no model, or it asks for numbers that depend on its draws.
     """
+    meant = release or torch.__version__
+    rules(meant)
     recorder = Recorder(device)
     before = _foreign_state()
     with ExitStack() as stack:
@@ -70,22 +76,26 @@ def trace(build: Callable[[], Any], *, device: Device = "cpu", model: str = "") 
         named, buffers = _tensors_of(built)
         tensors = _described(recorder, named, buffers)
     notes = list(dict.fromkeys(recorder.streams.notes))
+    if meant != torch.__version__:
+        notes.append(f"Traced with torch {torch.__version__}, for draws as torch {meant} makes them.")
     if _foreign_state() != before:
         notes.append(
             "Python's or numpy's own generator was used while the model was built. What it decided is not in "
             "this trace; numbers that may come from it count as unknown."
         )
         tensors = [replace(each, value=_without_tables(each.value)) for each in tensors]
+    used = sorted({draw.stream for draw in recorder.draws})
+    streams = tuple(recorder.streams.streams[number] for number in used)
     notes += [
         f"The program seeds a {each.device} generator itself, with {each.seed}."
-        for each in recorder.streams.streams
+        for each in streams
         if each.seed is not None
     ]
     return Trace(
-        _named(recorder, tensors, named),
+        _named(recorder, tensors, named, {number: place for place, number in enumerate(used)}),
         tuple(tensors),
-        tuple(recorder.streams.streams) or (TracedStream(device),),
-        torch.__version__,
+        streams or (TracedStream(device),),
+        meant,
         model,
         tuple(notes),
     )
@@ -136,9 +146,15 @@ def _described(
 
 
 def _named(
-    recorder: Recorder, tensors: list[TracedTensor], named: Mapping[str, torch.Tensor]
+    recorder: Recorder,
+    tensors: list[TracedTensor],
+    named: Mapping[str, torch.Tensor],
+    streams: Mapping[int, int],
 ) -> tuple[TracedDraw, ...]:
-    """The calls, each with the tensor that keeps its values, or that held them before they were lost."""
+    """The calls, each with the tensor that keeps its values, or that held them before they were lost.
+
+    Streams from which nothing was drawn are left out; `streams` gives the new numbers of the others.
+    """
     keeps: dict[int, str] = {}
     for tensor in tensors:
         for number in draws_of(tensor.value):
@@ -149,6 +165,7 @@ def _named(
     return tuple(
         replace(
             draw,
+            stream=streams[draw.stream],
             tensor=keeps.get(number),
             overwritten=None if number in keeps else holds.get(recorder.filled[number]),
         )
