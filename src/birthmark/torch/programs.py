@@ -63,11 +63,12 @@ def from_file(target: str) -> Program:
     with _beside(file), _told(path):
         sys.modules[file.stem] = module
         spec.loader.exec_module(module)
-    notes = ()
+    notes: tuple[str, ...] = ()
     if not torch.equal(before, torch.get_rng_state()):
-        notes = (
-            f"{path} seeds or draws while it is loaded; the trace begins with {name}, as if seeded just before.",
+        text = (
+            f"{path} seeds or draws while it is loaded; the trace begins with {name}, as if seeded just then."
         )
+        notes = (text,)
     build = getattr(module, name, None)
     if build is None:
         functions = [key for key, value in vars(module).items() if callable(value) and key[0] != "_"]
