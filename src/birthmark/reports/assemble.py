@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from birthmark import __version__
 from birthmark.checkpoints.interface import Checkpoint
 from birthmark.evidence.judge import Judged, Judgements
+from birthmark.evidence.process_words import expert_rules, notes_of
 from birthmark.evidence.remarks import threshold_note
 from birthmark.evidence.seed_free import SeedFree
 from birthmark.evidence.solved import HostLook, SolvedReading
@@ -61,10 +62,12 @@ def assemble(
     all_judgements = list(judgements)
     judged = [one for group in all_judgements for one in group.judged]
     reported = [one for one in judged if one.is_finding]
-    findings = [finding(one, declared) for one in reported]
+    names = list(checkpoint.tensors)
+    rules = expert_rules(reported, names)
+    findings = [finding(one, declared, rules.get(number)) for number, one in enumerate(reported)]
     remarks = [note for group in all_judgements for note in group.notes] if reported else []
     remarks += [note for one in (reported or judged[:1]) for note in one.judgement.notes]
-    remarks += _about(reported, findings)
+    remarks += [*_about(reported, findings), *notes_of(judged, names)]
     seedless = [(survivors, one) for survivors, one in layouts if one.result == "layout"]
     findings += [layout_finding(one, survivors) for survivors, one in seedless]
     remarks += [note for survivors, one in layouts for note in seed_free_notes(one, survivors.tensor)]

@@ -29,12 +29,13 @@ from birthmark.reports.reading import (
 MOST_IDS = 1 << 17
 
 
-def finding(judged: Judged, declared: DeclaredModel | None = None) -> Finding:
+def finding(judged: Judged, declared: DeclaredModel | None = None, seed_rule: str | None = None) -> Finding:
     """A judgement as a finding.
 
     Args:
         judged: with an outcome other than "none".
         declared: a seed that the checkpoint's own files declare; None where there is none.
+        seed_rule: what several processes' seeds together say about the rule; None for nothing.
     """
     judgement = judged.judgement
     case, fit = judgement.case, judgement.fit
@@ -60,7 +61,7 @@ def finding(judged: Judged, declared: DeclaredModel | None = None) -> Finding:
         method="search",
         seed=case.seed_of_rank,
         seed_hex=f"{case.seed_of_rank:#x}",
-        seed_rule=rule_text(case.seed, sharding.ways) if sharding.rule == "megatron" else None,
+        seed_rule=rule_text(case.seed, sharding.ways) if sharding.rule == "megatron" else seed_rule,
         declared=declared,
         offset=fit.hypothesis.offset,
         index=None,

@@ -1,0 +1,140 @@
+"""What findings say about processes: from judgements to processes, and from fits to plain sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from birthmark.evidence.judge import Judged
+from birthmark.evidence.processes import Fit, Process, fit_rule, shared_layout
+from birthmark.recipes.naming import place_of
+
+
+def processes_of(reported: Sequence[Judged], names: Sequence[str]) -> dict[int, Process]:
+    """The findings that stand for a process of a kind: shards of a table, or single experts.
+
+    Args:
+        reported: in the order of the findings.
+        names: of all tensors of the checkpoint: they say how many experts a layer has.
+
+    Returns:
+        By the number of the finding. Of a table whose shards one rule was searched for, the first shard that
+        is reported paid for the search; the others were only tested.
+    """
+    found: dict[int, Process] = {}
+    paid: set[tuple[str, int]] = set()
+    for number, one in enumerate(reported):
+        case, layouts = one.judgement.case, one.judgement.layouts
+        threads = one.judgement.fit.hypothesis.threads if layouts is not None and layouts.separated else None
+        ways, place = case.hypothesis.sharding.ways, place_of(case.tensor)
+        if case.rank is not None and ways > 1:
+            tested = (case.tensor, case.seed) in paid
+            paid.add((case.tensor, case.seed))
+            score = one.judgement.holdout.log10_p_local
+            found[number] = Process(
+                f"shard {case.rank} of {case.tensor}",
+                "shard",
+                case.rank,
+                ways,
+                case.seed_of_rank,
+                1 if tested else max(2, case.trials),
+                score if tested and score is not None else 0.0,
+                threads,
+            )
+        elif place is not None and place.expert >= 0:
+            experts = _experts(case.tensor, place.expert, names)
+            found[number] = Process(
+                case.tensor, "expert", place.expert, experts, case.seed, max(2, case.trials), 0.0, threads
+            )
+    return found
+
+
+def _experts(tensor: str, expert: int, names: Sequence[str]) -> int:
+    """How many experts the layer of a tensor has."""
+    before, _, after = tensor.partition(f".{expert}.")
+    numbers = [
+        name[len(before) + 1 : -len(after) - 1]
+        for name in names
+        if name.startswith(f"{before}.") and name.endswith(f".{after}")
+    ]
+    return 1 + max((int(number) for number in numbers if number.isdigit()), default=expert)
+
+
+def expert_rules(reported: Sequence[Judged], names: Sequence[str]) -> dict[int, str]:
+    """What the seeds of single experts say about the command line, by the number of the finding."""
+    processes = processes_of(reported, names)
+    found: dict[int, str] = {}
+    for group in _groups({n: one for n, one in processes.items() if one.kind == "expert"}):
+        fit = fit_rule(group)
+        if fit is not None and fit.significant and fit.readings:
+            rule, base = fit.readings[0]
+            text = (
+                f"{rule.framework}'s rule (seed = {rule.formula}) gives base seed {base}; {fit.scheme.order}."
+            )
+            indices = {one.index for one in fit.fitted}
+            found |= {
+                n: text for n, one in processes.items() if one.kind == "expert" and one.index in indices
+            }
+    return found
+
+
+def notes_of(judged: Sequence[Judged], names: Sequence[str]) -> list[str]:
+    """Notes of a reading about separately seeded processes, and shards that the common rule does not predict.
+
+    Args:
+        judged: all judgements, those without a finding included.
+        names: of all tensors of the checkpoint.
+    """
+    reported = [one for one in judged if one.is_finding]
+    found = {(one.judgement.case.tensor, one.judgement.case.seed) for one in reported}
+    silent = [
+        f"Shard {case.rank} of {case.tensor} is not predicted by seed {case.seed_of_rank}, which the rule of "
+        "the other shards gives it."
+        for one in judged
+        if not one.is_finding
+        and (case := one.judgement.case).rank is not None
+        and (case.tensor, case.seed) in found
+    ]
+    return [*process_notes(processes_of(reported, names)), *silent]
+
+
+def process_notes(processes: dict[int, Process]) -> list[str]:
+    """Notes about processes: how many share a layout, and the rule that their seeds follow."""
+    notes = []
+    shared = shared_layout(tuple(processes.values()))
+    if shared is not None:
+        notes.append(
+            f"At least {shared.processes} separately seeded processes share the layout of "
+            f"{shared.threads:,} threads."
+        )
+    for group in _groups(processes):
+        fit = fit_rule(group)
+        if fit is not None and fit.ranks > 1:
+            notes.append(rule_note(fit))
+    return notes
+
+
+def rule_note(fit: Fit) -> str:
+    """A fit as a sentence or two."""
+    kind, scheme = fit.fitted[0].kind, fit.scheme
+    names = {"shard": "shards", "expert": "experts", "layer": "layers"}[kind]
+    text = (
+        f"The seeds of {len(fit.fitted)} {names} on {fit.ranks} ranks are {fit.first} plus {scheme.size} "
+        f"a rank ({scheme.order})"
+    )
+    if fit.readings:
+        rule, base = fit.readings[0]
+        text += f", as {rule.framework} makes them of base seed {base} ({rule.formula})"
+    text += f": log10 p {fit.log10_p:.1f} after {fit.trials} schemes"
+    text += "." if fit.significant else ", which chance does not exclude."
+    if fit.deviating:
+        text += f" Not so: {', '.join(one.name for one in fit.deviating)}."
+    return text
+
+
+def _groups(processes: dict[int, Process]) -> list[list[Process]]:
+    """Processes that one rule can be fitted to: the shards of one table, the experts of one kind."""
+    found: dict[tuple[str, str, int], dict[int, Process]] = {}
+    for one in processes.values():
+        table = one.name.split(" of ", 1)[1] if one.kind == "shard" else ""
+        found.setdefault((one.kind, table, one.of), {}).setdefault(one.index, one)
+    return [list(group.values()) for group in found.values() if len(group) > 1]
