@@ -13,6 +13,7 @@ from torch import nn
 from birthmark.errors import UsageError
 from birthmark.recipes import torch_layers as layers
 from birthmark.recipes.torch_steps import Layer, clones, cpu_places, module, replay
+from birthmark.recipes.torch_transformer import LAYERS, decoder_layer, encoder_layer, transformer
 from birthmark.samplers.cpu_stream import CpuStream
 
 CASES: dict[str, tuple[Callable[[], nn.Module], Layer]] = {
@@ -30,15 +31,15 @@ CASES: dict[str, tuple[Callable[[], nn.Module], Layer]] = {
         layers.convolution(4, 8, (3, 3), groups=2, transposed=True),
     ),
     "Embedding": (lambda: nn.Embedding(11, 6, padding_idx=-1), layers.embedding(11, 6, padding=-1)),
-    "EmbeddingBag": (lambda: nn.EmbeddingBag(11, 6), layers.LAYERS["EmbeddingBag"](11, 6)),
-    "RNN": (lambda: nn.RNN(5, 6), layers.LAYERS["RNN"](5, 6)),
+    "EmbeddingBag": (lambda: nn.EmbeddingBag(11, 6), LAYERS["EmbeddingBag"](11, 6)),
+    "RNN": (lambda: nn.RNN(5, 6), LAYERS["RNN"](5, 6)),
     "LSTM": (
         lambda: nn.LSTM(5, 6, 2, bidirectional=True, proj_size=3),
-        layers.LAYERS["LSTM"](5, 6, layers=2, bidirectional=True, projection=3),
+        LAYERS["LSTM"](5, 6, layers=2, bidirectional=True, projection=3),
     ),
-    "GRU": (lambda: nn.GRU(5, 6, 2, bias=False), layers.LAYERS["GRU"](5, 6, layers=2, bias=False)),
-    "LSTMCell": (lambda: nn.LSTMCell(5, 6), layers.LAYERS["LSTMCell"](5, 6)),
-    "GRUCell": (lambda: nn.GRUCell(5, 6, bias=False), layers.LAYERS["GRUCell"](5, 6, bias=False)),
+    "GRU": (lambda: nn.GRU(5, 6, 2, bias=False), LAYERS["GRU"](5, 6, layers=2, bias=False)),
+    "LSTMCell": (lambda: nn.LSTMCell(5, 6), LAYERS["LSTMCell"](5, 6)),
+    "GRUCell": (lambda: nn.GRUCell(5, 6, bias=False), LAYERS["GRUCell"](5, 6, bias=False)),
     "attention": (
         lambda: nn.MultiheadAttention(8, 2, add_bias_kv=True),
         layers.attention(8, extra_bias=True),
@@ -53,12 +54,12 @@ CASES: dict[str, tuple[Callable[[], nn.Module], Layer]] = {
     "PReLU": (lambda: nn.PReLU(), layers.prelu()),
     "encoder of clones": (
         lambda: nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16), 3, enable_nested_tensor=False),
-        module({"layers": clones(layers.encoder_layer(8, 16), 3)}),
+        module({"layers": clones(encoder_layer(8, 16), 3)}),
     ),
-    "decoder": (lambda: nn.TransformerDecoderLayer(8, 2, 16), layers.decoder_layer(8, 16)),
+    "decoder": (lambda: nn.TransformerDecoderLayer(8, 2, 16), decoder_layer(8, 16)),
     "Transformer": (
         lambda: nn.Transformer(8, 2, 2, 2, 16, batch_first=True),
-        layers.transformer(8, 2, 2, 16),
+        transformer(8, 2, 2, 16),
     ),
 }
 

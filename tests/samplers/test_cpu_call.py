@@ -53,6 +53,23 @@ def test_parameters_that_torch_refuses_are_refused(distribution: str, parameters
             sampler_of(CpuCall(distribution, parameters, size))
 
 
+@pytest.mark.parametrize(
+    ("distribution", "parameters", "dtype", "version", "arithmetic"),
+    [
+        ("integers", (0, 1 << 25), "float32", "1.4", "cpu-unfused"),
+        ("normal", (0.0, 1.0), "float32", "1.4", "cpu-scalar"),
+        ("truncated-normal", (0.0, 1.0, -2.0, 2.0), "bfloat16", "1.7", "cpu-fused"),
+        ("geometric", (0.3,), "float32", "1.5", "cpu-unfused"),
+    ],
+)
+def test_what_old_versions_did_otherwise_is_refused(
+    distribution: str, parameters: tuple[float, ...], dtype: str, version: str, arithmetic: str
+) -> None:
+    """Draws that the comparison with old builds left unexplained are not predicted."""
+    with pytest.raises(UsageError, match="not known"):
+        sampler_of(CpuCall(distribution, parameters, 16, dtype, version, arithmetic))
+
+
 def test_names_are_suggested() -> None:
     """A near miss names the right one."""
     with pytest.raises(UnknownName, match="truncated-normal"):

@@ -9,7 +9,6 @@ dicts bit for bit.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Final
 
 from birthmark.errors import UsageError
@@ -22,8 +21,6 @@ from birthmark.recipes.torch_steps import (
     Sparsened,
     Step,
     ZeroRow,
-    clones,
-    module,
 )
 from birthmark.samplers.draw import Draw
 
@@ -201,68 +198,6 @@ def prelu(channels: int = 1, start: float = 0.25, *, dtype: str = "float32") -> 
     return Layer((Filled("weight", (channels,), start, dtype),), ("weight",))
 
 
-def encoder_layer(width: int, inner: int = 2048, *, bias: bool = True, dtype: str = "float32") -> Layer:
-    """`torch.nn.TransformerEncoderLayer(width, heads, inner)`."""
-    return module(
-        {
-            "self_attn": attention(width, bias=bias, dtype=dtype),
-            "linear1": linear(width, inner, bias=bias, dtype=dtype),
-            "linear2": linear(inner, width, bias=bias, dtype=dtype),
-            "norm1": norm(width, bias=bias, dtype=dtype),
-            "norm2": norm(width, bias=bias, dtype=dtype),
-        }
-    )
-
-
-def decoder_layer(width: int, inner: int = 2048, *, bias: bool = True, dtype: str = "float32") -> Layer:
-    """`torch.nn.TransformerDecoderLayer(width, heads, inner)`."""
-    return module(
-        {
-            "self_attn": attention(width, bias=bias, dtype=dtype),
-            "multihead_attn": attention(width, bias=bias, dtype=dtype),
-            "linear1": linear(width, inner, bias=bias, dtype=dtype),
-            "linear2": linear(inner, width, bias=bias, dtype=dtype),
-            "norm1": norm(width, bias=bias, dtype=dtype),
-            "norm2": norm(width, bias=bias, dtype=dtype),
-            "norm3": norm(width, bias=bias, dtype=dtype),
-        }
-    )
-
-
-def transformer(
-    width: int = 512,
-    encoders: int = 6,
-    decoders: int = 6,
-    inner: int = 2048,
-    *,
-    bias: bool = True,
-    dtype: str = "float32",
-) -> Layer:
-    """`torch.nn.Transformer`: clones of one layer each, and then every matrix drawn anew (Xavier uniform)."""
-    built = module(
-        {
-            "encoder": module(
-                {
-                    "layers": clones(encoder_layer(width, inner, bias=bias, dtype=dtype), encoders),
-                    "norm": norm(width, bias=bias, dtype=dtype),
-                }
-            ),
-            "decoder": module(
-                {
-                    "layers": clones(decoder_layer(width, inner, bias=bias, dtype=dtype), decoders),
-                    "norm": norm(width, bias=bias, dtype=dtype),
-                }
-            ),
-        }
-    )
-    anew = tuple(
-        Random(name, torch_init.xavier_uniform(shape, dtype=dtype))
-        for name, shape in built.shapes().items()
-        if len(shape) > 1
-    )
-    return Layer((*built.steps, *anew), built.names)
-
-
 def orthogonal(name: str, shape: tuple[int, ...], gain: float = 1.0, *, dtype: str = "float32") -> Random:
     """`torch.nn.init.orthogonal_(tensor, gain)` as a step."""
     return Random(name, torch_init.orthogonal(shape, dtype=dtype), (Orthogonalised(shape, gain),))
@@ -279,28 +214,6 @@ def sparse(
     if not 0 <= share <= 1:
         raise UsageError(f"sparsity {share}: expected 0 to 1.")
     return Random(name, torch_init.sparse(shape, std, dtype=dtype), (Sparsened(share),))
-
-
-#: Layers by torch's names.
-LAYERS: Final[dict[str, Callable[..., Layer]]] = {
-    "Linear": linear,
-    "Bilinear": bilinear,
-    "Conv": convolution,
-    "Embedding": embedding,
-    "EmbeddingBag": embedding,
-    "RNN": lambda *sizes, **options: recurrent("RNN", *sizes, **options),
-    "LSTM": lambda *sizes, **options: recurrent("LSTM", *sizes, **options),
-    "GRU": lambda *sizes, **options: recurrent("GRU", *sizes, **options),
-    "RNNCell": lambda *sizes, **options: recurrent_cell("RNN", *sizes, **options),
-    "LSTMCell": lambda *sizes, **options: recurrent_cell("LSTM", *sizes, **options),
-    "GRUCell": lambda *sizes, **options: recurrent_cell("GRU", *sizes, **options),
-    "MultiheadAttention": attention,
-    "TransformerEncoderLayer": encoder_layer,
-    "TransformerDecoderLayer": decoder_layer,
-    "Transformer": transformer,
-    "Norm": norm,
-    "PReLU": prelu,
-}
 
 
 def _plain(draws: dict[str, Draw]) -> Layer:

@@ -22,6 +22,7 @@ from birthmark.samplers import cpu_normal
 from birthmark.samplers.cpu_call import CpuCall, Read, Values, carried, is_half
 from birthmark.samplers.cpu_library import circlef, logf
 from birthmark.samplers.cpu_uniform import unit, unit64
+from birthmark.samplers.cpu_versions import CpuVersion
 
 _ONE = np.float32(1.0)
 _MINUS_TWO = np.float32(-2.0)
@@ -38,6 +39,10 @@ class BlockNormal:
         _, std = self.call.bounds
         if std < 0:
             raise UsageError(f"a normal draw with standard deviation {std}; expected 0 or more.")
+        if not self.call.computing.vector and self.call.rules < CpuVersion(1, 5):
+            raise UsageError(
+                f"normals of PyTorch {self.call.version} without AVX2 are not known; expected 1.5 or later."
+            )
 
     @property
     def _words(self) -> int:

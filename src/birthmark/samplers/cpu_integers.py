@@ -18,7 +18,10 @@ from numpy.typing import NDArray
 from birthmark.errors import UsageError
 from birthmark.numerics.dtypes import FORMATS
 from birthmark.samplers.cpu_call import INTEGERS, CpuCall, Read, Values, carried
+from birthmark.samplers.cpu_versions import CpuVersion
 
+#: Before, bounds that a float type does not hold were taken as they are.
+_INWARD_SINCE: Final = CpuVersion(1, 5)
 _LEAST: Final = -(1 << 63)
 _END: Final = 1 << 63
 
@@ -62,6 +65,11 @@ class Integers:
         first, last = int(low), int(high)
         if call.dtype in FORMATS:
             first, last = _representable(first, last, FORMATS[call.dtype].precision)
+            if call.rules < _INWARD_SINCE and max(abs(first), abs(last)) > 1 << FORMATS[call.dtype].precision:
+                raise UsageError(
+                    f"integers up to {last} in {call.dtype} of PyTorch {call.version} are not known; "
+                    "expected bounds that the dtype holds, or 1.5 or later."
+                )
         lowest, highest = _limits(call.dtype)
         if not lowest <= first < last <= highest + 1:
             raise UsageError(

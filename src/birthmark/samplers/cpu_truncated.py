@@ -27,10 +27,11 @@ from numpy.typing import NDArray
 
 from birthmark.errors import UsageError
 from birthmark.samplers.cpu_block import BlockNormal
-from birthmark.samplers.cpu_call import CpuCall, Read, Values, carried
+from birthmark.samplers.cpu_call import CpuCall, Read, Values, carried, is_half
 from birthmark.samplers.cpu_normal import BLOCK
 from birthmark.samplers.cpu_scalar import ScalarNormal
 from birthmark.samplers.cpu_uniform import Uniform
+from birthmark.samplers.cpu_versions import CpuVersion
 from birthmark.samplers.truncated import LEAST_MASS, masses
 
 #: Full-size draws after which bounds are taken to hold no value of the dtype at all.
@@ -69,6 +70,11 @@ class Inverted:
 
     def __post_init__(self) -> None:
         checked(self.call)
+        if is_half(self.call.dtype) and self.call.rules < CpuVersion(1, 13):
+            raise UsageError(
+                f"truncated normals in {self.call.dtype} of PyTorch {self.call.version} are not known; "
+                "expected 1.13 or later."
+            )
 
     @property
     def _uniform(self) -> Uniform:
