@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from birthmark.errors import UnknownName, UsageError
@@ -126,3 +128,12 @@ def test_paddle_predicts_no_values() -> None:
         PaddleFleet("fleets")  # type: ignore[arg-type]
     with pytest.raises(UnknownName, match="model-parallel"):
         fleet.seed_of(Stream("default"), 42, what)
+
+
+def test_the_documentation_lists_every_recipe_and_rule() -> None:
+    """Each recipe has its row, and each seed rule is named, whole or by its ending."""
+    text = (Path(__file__).resolve().parents[2] / "docs" / "recipes.md").read_text()
+    assert all(f"| `{name}` |" in text for name in RECIPES)
+    for rule in RULES:
+        start, _, end = rule.name.rpartition("-")
+        assert f"`{rule.name}`" in text or (f"`{start}-" in text and f"`-{end}`" in text), rule.name
