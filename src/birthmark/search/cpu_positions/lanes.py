@@ -19,7 +19,7 @@ from llvmlite import binding, ir
 from numba.core import types
 from numba.extending import intrinsic
 
-from birthmark.generators.mt19937_words import SEEDING
+from birthmark.generators.mt19937_words import SEEDING, SIZE
 
 #: Whether this processor has 512-bit vectors and 32 registers of them; others have 16 of 256 bits.
 _WIDE: Final = bool(dict(binding.get_host_cpu_features()).get("avx512f", False))
@@ -71,6 +71,45 @@ def runner(masks: int) -> Any:  # noqa: ANN401 - numba's own type
     return intrinsic(run)
 
 
+def filler(vectors: int) -> Any:  # noqa: ANN401 - numba's own type
+    """The seeding with all its words kept, to be called from kernels.
+
+    Args:
+        vectors: how many run together.
+
+    Returns:
+        A function of (seeds, states): uint32[vectors * WIDTH] seeds, and uint32[vectors, 624 * WIDTH], where
+        word i of seed v * WIDTH + j is put at [v, i * WIDTH + j].
+    """
+
+    def fill(typingctx: Any, seeds: Any, states: Any) -> Any:  # noqa: ANN401, ARG001
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:  # noqa: ANN401
+            where, target = (
+                builder.bitcast(context.make_array(kind)(context, builder, arg).data, _VECTOR.as_pointer())
+                for kind, arg in zip(signature.args, args, strict=True)
+            )
+            first = [_loaded(builder, builder.gep(where, [_I32(v)])) for v in range(vectors)]
+            for v, x in enumerate(first):
+                _store(builder, x, builder.gep(target, [_I64(v * SIZE)]))
+            before, body, after = builder.block, builder.append_basic_block(), builder.append_basic_block()
+            builder.branch(body)
+            builder.position_at_end(body)
+            i = builder.phi(_I64)
+            state = [builder.phi(_VECTOR) for _ in range(vectors)]
+            words_now = _next_words(builder, state, i)
+            for v, x in enumerate(words_now):
+                _store(builder, x, builder.gep(target, [builder.add(i, _I64(v * SIZE))]))
+            following = builder.add(i, _I64(1))
+            _joined(before, body, [i, *state], [_I64(1), *first], [following, *words_now])
+            builder.cbranch(builder.icmp_signed("<", following, _I64(SIZE)), body, after)
+            builder.position_at_end(after)
+            return context.get_dummy_value()
+
+        return types.void(seeds, states), generate
+
+    return intrinsic(fill)
+
+
 def _loop(builder: Any, vectors: int, masks: int, seeds: Any, table: Any, words: Any, out: Any) -> None:  # noqa: ANN401
     """Write the loop: x = SEEDING * (x ^ x >> 30) + i, and every sum ^= x & mask of word i."""
 
@@ -89,13 +128,7 @@ def _loop(builder: Any, vectors: int, masks: int, seeds: Any, table: Any, words:
     state = [builder.phi(_VECTOR) for _ in range(vectors)]
     added = [[builder.phi(_VECTOR) for _ in range(vectors)] for _ in range(masks)]
 
-    index = _spread(builder, builder.trunc(i, _I32))
-    words_now = [
-        builder.add(
-            builder.mul(_constant(int(SEEDING)), builder.xor(x, builder.lshr(x, _constant(_SHIFT)))), index
-        )
-        for x in state
-    ]
+    words_now = _next_words(builder, state, i)
     sums_now = []
     for number in range(masks):
         bits = mask(i, number)
@@ -106,11 +139,8 @@ def _loop(builder: Any, vectors: int, masks: int, seeds: Any, table: Any, words:
             ]
         )
     following = builder.add(i, _I64(1))
-    phis = [i, *state, *chain(*added)]
     starts, values = [_I64(1), *first, *chain(*rows)], [following, *words_now, *chain(*sums_now)]
-    for phi, start, value in zip(phis, starts, values, strict=True):
-        phi.add_incoming(start, before)
-        phi.add_incoming(value, body)
+    _joined(before, body, [i, *state, *chain(*added)], starts, values)
     builder.cbranch(builder.icmp_signed("<", following, words), body, after)
 
     builder.position_at_end(after)
@@ -119,8 +149,7 @@ def _loop(builder: Any, vectors: int, masks: int, seeds: Any, table: Any, words:
         bits = last if masks == 0 else _constant(0)
         for number, row in enumerate(sums_now):
             bits = builder.or_(bits, builder.shl(_parity(builder, row[v]), _constant(number)))
-        stored = builder.store(bits, builder.gep(target, [_I32(v)]))
-        stored.align = 4
+        _store(builder, bits, builder.gep(target, [_I32(v)]))
 
 
 def _parity(builder: Any, sums: Any) -> Any:  # noqa: ANN401
@@ -128,6 +157,24 @@ def _parity(builder: Any, sums: Any) -> Any:  # noqa: ANN401
     for shift in (16, 8, 4, 2, 1):
         sums = builder.xor(sums, builder.lshr(sums, _constant(shift)))
     return builder.and_(sums, _constant(1))
+
+
+def _next_words(builder: Any, state: list[Any], i: Any) -> list[Any]:  # noqa: ANN401
+    """Word i of the seedings whose words before are given."""
+    index = _spread(builder, builder.trunc(i, _I32))
+    mixed = [builder.xor(x, builder.lshr(x, _constant(_SHIFT))) for x in state]
+    return [builder.add(builder.mul(_constant(int(SEEDING)), x), index) for x in mixed]
+
+
+def _joined(before: Any, body: Any, phis: list[Any], starts: list[Any], values: list[Any]) -> None:  # noqa: ANN401
+    """Say what each variable of a loop is at its start, and what it becomes."""
+    for phi, start, value in zip(phis, starts, values, strict=True):
+        phi.add_incoming(start, before)
+        phi.add_incoming(value, body)
+
+
+def _store(builder: Any, value: Any, pointer: Any) -> None:  # noqa: ANN401
+    builder.store(value, pointer).align = 4
 
 
 def _constant(value: int) -> ir.Constant:

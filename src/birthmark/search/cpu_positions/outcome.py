@@ -64,6 +64,19 @@ class StreamsSearched(Searched):
     positions: tuple[int, int]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NearSearched(Searched):
+    """What a search of many seeds at all positions near the start went through.
+
+    Attributes:
+        seeds: the range: first, and one past the last.
+        positions: the range: first, and one past the last.
+    """
+
+    seeds: tuple[int, int]
+    positions: tuple[int, int]
+
+
 @dataclass(frozen=True, slots=True)
 class PositionsOutcome:
     """The end of `search_positions`.
@@ -85,4 +98,13 @@ class StreamsOutcome:
 
     candidates: tuple[PositionCandidate, ...]
     searched: StreamsSearched
+    stopped: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NearOutcome:
+    """The end of `search_near`; attributes as in `PositionsOutcome`."""
+
+    candidates: tuple[PositionCandidate, ...]
+    searched: NearSearched
     stopped: bool

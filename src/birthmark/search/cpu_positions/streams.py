@@ -208,11 +208,11 @@ def _match(
         for start in range(0, here, _GROUP):
             group = min(_GROUP, here - start)
             a, b = start + places[0], start + places[1]
-            if _fitting(words[a : a + group], words[b : b + group], low[0], width[0], low[1], width[1]) == 0:
+            if fitting(words[a : a + group], words[b : b + group], low[0], width[0], low[1], width[1]) == 0:
                 continue
             for i in range(start, start + group):
                 k = 0
-                while k < len(places) and _fits(words[i + places[k]], low[k], width[k]):
+                while k < len(places) and fits(words[i + places[k]], low[k], width[k]):
                     k += 1
                 if k == len(places):
                     if found < len(hits):
@@ -239,13 +239,13 @@ def _make(raw: NDArray[np.uint32], out: NDArray[np.uint32]) -> None:
 
 
 @kernel(inline=True)
-def _fits(word: np.uint32, low: np.uint32, width: np.uint32) -> bool:
+def fits(word: np.uint32, low: np.uint32, width: np.uint32) -> bool:
     """Whether a word lies between low and low + width."""
     return bool(np.uint32(word - low) <= width)
 
 
 @kernel()
-def _fitting(
+def fitting(
     a: NDArray[np.uint32],
     b: NDArray[np.uint32],
     low_a: np.uint32,
@@ -257,5 +257,5 @@ def _fitting(
     widest_vectors()
     both = _ZERO
     for i in range(len(a)):
-        both += np.uint32(_fits(a[i], low_a, width_a) & _fits(b[i], low_b, width_b))
+        both += np.uint32(fits(a[i], low_a, width_a) & fits(b[i], low_b, width_b))
     return both
