@@ -30,6 +30,9 @@ from birthmark.torch.streams import Streams
 #: Operators whose answer is a number, or a shape that numbers decide.
 ASKING: Final = (torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape)
 
+#: The largest float32.
+_FARTHEST: Final = 3.4028234663852886e38
+
 
 class Recorder(TorchDispatchMode):
     """Records the calls of everything that runs inside it; enter it after a mode of fake tensors."""
@@ -92,8 +95,9 @@ class Recorder(TorchDispatchMode):
     def truncated(
         self, tensor: torch.Tensor, parameters: tuple[float, ...], generator: torch.Generator | None
     ) -> None:
-        """Note a whole `trunc_normal_`, however many draws it would take."""
-        self.drawn(tensor, "truncated-normal", parameters, generator)
+        """Note a whole `trunc_normal_`, however many draws it would take; infinite bounds are merely far."""
+        finite = tuple(max(-_FARTHEST, min(_FARTHEST, each)) for each in parameters)
+        self.drawn(tensor, "truncated-normal", finite, generator)
 
     def drawn(
         self,
