@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from birthmark.hypothesis import Draw, Hypothesis
 from birthmark.samplers.cpu_draw import CpuDraw
-from birthmark.search.lattice_units import HEAD, Heads, lattice_units, row_starts
+from birthmark.search.lattice_units import HEAD, TOP, Heads, lattice_units, row_starts
 from birthmark.survivors.survivor import Axis, Survivors
 
 SHAPE = (90, 72)
@@ -23,7 +23,7 @@ def found_in(values: NDArray[Any], nominals: tuple[float, ...] = ()) -> Survivor
     matrix = values.astype(np.float32).astype(np.float64)
     starts = row_starts(matrix.shape)
     places = np.where(starts >= 0, starts, 0)[:, None] + np.arange(HEAD)
-    heads = Heads(matrix.ravel()[places], starts, np.ascontiguousarray(matrix[:HEAD].T))
+    heads = Heads(matrix.ravel()[places], starts, matrix[:TOP])
 
     def take(axis: Axis, ids: NDArray[np.int64]) -> NDArray[np.float64]:
         return matrix[ids] if axis == "row" else np.ascontiguousarray(matrix[:, ids].T)
@@ -106,3 +106,13 @@ def test_blocks_of_rows_whose_width_is_no_multiple_of_sixteen() -> None:
     """The first whole block of a row starts at a multiple of 16 within it."""
     assert row_starts((3, 40)).tolist() == [0, 48, 80]
     assert row_starts((2, 20)).tolist() == [0, -1]
+
+
+@pytest.mark.parametrize("width", [72, 75])
+def test_dead_inputs_of_a_normal_layer_are_found_two_by_two(width: int) -> None:
+    """Columns 8 apart share their words; a column whose partners were all trained cannot be told."""
+    shape = (90, width)
+    found = found_in(trained(drawn("normal", 0.02, shape), "column", [20, 28, 36, 50]))
+
+    assert found is not None
+    assert (found.axis, found.ids.tolist(), found.distribution) == ("column", [20, 28, 36], "normal")

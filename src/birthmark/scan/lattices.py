@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from birthmark.checkpoints.interface import Checkpoint, TensorInfo
-from birthmark.search.lattice_units import HEAD, Heads, lattice_units, row_starts
+from birthmark.search.lattice_units import HEAD, TOP, Heads, lattice_units, row_starts
 from birthmark.survivors.survivor import Axis, Survivors
 
 #: Tensors that are looked into, the largest of them, and elements of all of them together.
@@ -25,7 +25,7 @@ def on_lattices(
     """Rows and columns on a CPU lattice.
 
     Args:
-        checkpoint: open; of each tensor 16 values a row and a column are read, and the candidates.
+        checkpoint: open; of each tensor 16 values a row and the first rows are read, and the candidates.
         known: tensors that have survivors already.
         names: the tensors to look into; all where there are none.
         nominals: scales that the model's files declare.
@@ -65,8 +65,8 @@ def _of(checkpoint: Checkpoint, info: TensorInfo, nominals: Sequence[float]) -> 
     starts = row_starts(info.shape)
     places = np.where(starts >= 0, starts, 0)[:, None] + np.arange(min(HEAD, math.prod(info.shape)))
     head = np.asarray(checkpoint.elements(info.name, places.ravel()), np.float64).reshape(places.shape)
-    first = np.asarray(checkpoint.rows(info.name, 0, min(HEAD, rows)), np.float64)
-    heads = Heads(_finite(head), starts, _finite(np.ascontiguousarray(first.T)))
+    top = np.asarray(checkpoint.rows(info.name, 0, min(TOP, rows)), np.float64)
+    heads = Heads(_finite(head), starts, _finite(top))
     return lattice_units(info.name, info.shape, heads, take, nominals)
 
 

@@ -18,14 +18,17 @@ from numpy.typing import NDArray
 
 from birthmark.samplers.cpu_normal import BLOCK, places
 from birthmark.samplers.cpu_uniform import SCALINGS
-from birthmark.search.solve.inversion import exact_normals, exact_uniforms
+from birthmark.search.solve.inversion import exact_normals, exact_uniforms, pairs
 from birthmark.survivors.scales import fans
 from birthmark.survivors.survivor import Axis, Distribution, Survivors
 
 #: Values of each row or column that choose the candidates, and how many of them may lie off the lattice.
 HEAD: Final = 16
 MOST_OFF: Final = 1
-#: Values, and words of normals, that confirm a row or column; and the share of them on the lattice.
+#: Rows whose values choose among columns of normals, and pairs of two columns that must lie there.
+TOP: Final = 64
+LEAST_PAIRS: Final = 6
+#: Values that confirm a row or column; and the share of them on the lattice.
 LEAST_VALUES: Final = 40
 LEAST_SHARE: Final = 0.9
 #: The largest of 16 uniforms is hardly ever below this share of the bound, their root mean square of normals
@@ -47,12 +50,12 @@ class Heads:
     Attributes:
         rows: float64[rows, 16], the first values of each row from a multiple of 16 on, as far as they go.
         starts: int64[rows], the flat index of the first of each; -1 where a row holds no whole block.
-        columns: float64[columns, 16], the first values of each column.
+        top: float64[`TOP` or fewer, columns], the first rows.
     """
 
     rows: NDArray[np.float64]
     starts: NDArray[np.int64]
-    columns: NDArray[np.float64]
+    top: NDArray[np.float64]
 
 
 def row_starts(shape: Sequence[int]) -> NDArray[np.int64]:
@@ -111,30 +114,78 @@ def _units(
 ) -> Survivors | None:
     rows, columns = shape[0], math.prod(shape[1:])
     width = columns if axis == "row" else rows
-    if width < LEAST_VALUES or (distribution == "normal" and axis == "column"):
-        return None  # the two values of a pair of normals never lie in one column
-    values = heads.rows if axis == "row" else heads.columns
-    likely = _likely(values, distribution, scale)
-    if axis == "row":
-        likely &= heads.starts >= 0
-    ids = np.flatnonzero(likely)
+    if width < LEAST_VALUES:
+        return None
     if distribution == "uniform":
-        best, arithmetic = max(
-            ((_uniform_share(values[ids], scale, name) * HEAD, name) for name in SCALINGS),
-            key=lambda one: int((one[0] >= HEAD - MOST_OFF).sum()),
-        )
-        ids = ids[best >= HEAD - MOST_OFF]
-        share = _uniform_share(take(axis, ids), scale, arithmetic) if len(ids) else np.zeros(0)
+        ids = _uniforms(heads.rows if axis == "row" else heads.top[:HEAD].T, take, scale, axis)
+    elif axis == "row":
+        ids = _normal_rows(heads, take, rows, columns, scale)
     else:
-        size = rows * columns
-        ids = ids[_normal_share(values[ids], heads.starts[ids], size, scale) * HEAD >= HEAD - 2 * MOST_OFF]
-        share = _normal_share(take(axis, ids), ids * columns, size, scale) if len(ids) else np.zeros(0)
-    ids = ids[share >= LEAST_SHARE]
+        ids = _normal_columns(heads.top, take, rows, columns, scale)
     if not len(ids):
         return None
     return Survivors(
         tensor, shape, "float32", axis, ids, np.full(len(ids), 0.999), distribution, scale, 2.0**-24
     )
+
+
+def _uniforms(beginnings: NDArray[np.float64], take: Take, bound: float, axis: Axis) -> NDArray[np.int64]:
+    """Rows or columns of a uniform draw."""
+    ids = np.flatnonzero(_likely(beginnings, "uniform", bound))
+    beginnings = np.ascontiguousarray(beginnings[ids])
+    shares = {name: _uniform_share(beginnings, bound, name) for name in SCALINGS}
+    arithmetic = max(shares, key=lambda name: int((shares[name] * HEAD >= HEAD - MOST_OFF).sum()))
+    ids = ids[shares[arithmetic] * HEAD >= HEAD - MOST_OFF]
+    if not len(ids):
+        return ids
+    sure: NDArray[np.int64] = ids[_uniform_share(take(axis, ids), bound, arithmetic) >= LEAST_SHARE]
+    return sure
+
+
+def _normal_rows(heads: Heads, take: Take, rows: int, columns: int, std: float) -> NDArray[np.int64]:
+    """Rows of a normal draw: the first whole block of each chooses, all of its pairs confirm."""
+    ids = np.flatnonzero(_likely(heads.rows, "normal", std) & (heads.starts >= 0))
+    flat = heads.starts[ids, None] + np.arange(BLOCK)
+    on, _ = _pairs_on(heads.rows[ids], flat, rows * columns, std)
+    ids = ids[on.sum(axis=1) >= BLOCK - 2 * MOST_OFF]
+    if not len(ids):
+        return ids
+    flat = ids[:, None] * columns + np.arange(columns)
+    on, paired = _pairs_on(take("row", ids), flat, rows * columns, std)
+    enough = paired.sum(axis=1) >= HEAD
+    sure: NDArray[np.int64] = ids[enough & (on.sum(axis=1) >= LEAST_SHARE * paired.sum(axis=1))]
+    return sure
+
+
+def _normal_columns(
+    top: NDArray[np.float64], take: Take, rows: int, columns: int, std: float
+) -> NDArray[np.int64]:
+    """Columns of a normal draw. A value's partner lies 8 columns away, so that they are found two by two."""
+    likely = np.flatnonzero(_likely(np.ascontiguousarray(top.T), "normal", std))
+    pairs_ = _column_pairs(top[:, likely], likely, np.arange(len(top)), rows, columns, std)
+    ids = np.unique(np.concatenate([pairs_, (pairs_ + BLOCK // 2) % columns]))
+    if not len(ids):
+        return ids
+    values = np.ascontiguousarray(take("column", ids).T)
+    pairs_ = _column_pairs(values, ids, np.arange(rows), rows, columns, std)
+    return np.unique(np.concatenate([pairs_, (pairs_ + BLOCK // 2) % columns]))
+
+
+def _column_pairs(
+    values: NDArray[np.float64],
+    ids: NDArray[np.int64],
+    which: NDArray[np.int64],
+    rows: int,
+    columns: int,
+    std: float,
+) -> NDArray[np.int64]:
+    """The columns of which nearly all cosines, with their partners, lie on the lattice."""
+    flat = which[:, None] * columns + ids
+    on, paired = _pairs_on(values, flat, rows * columns, std)
+    cosine = ~places(rows * columns, flat).sine
+    there, found = (paired & cosine).sum(axis=0), (on & cosine).sum(axis=0)
+    sure: NDArray[np.int64] = ids[(there >= LEAST_PAIRS) & (found >= LEAST_SHARE * there)]
+    return sure
 
 
 def _likely(values: NDArray[np.float64], distribution: Distribution, scale: float) -> NDArray[np.bool_]:
@@ -158,25 +209,17 @@ def _uniform_share(values: NDArray[np.float64], bound: float, arithmetic: str) -
     return share
 
 
-def _normal_share(
-    values: NDArray[np.float64], starts: NDArray[np.int64], size: int, std: float
-) -> NDArray[np.float64]:
-    """The share of each unit's values in whole pairs that a normal draw can give; 0 where pairs are few."""
-    units, width = values.shape
-    indices = starts[:, None] + np.arange(width)
-    where = places(size, indices.ravel())
-    found = exact_normals(values.ravel(), where, std)
-    # Each pair has two words, and both name the pair's first value.
-    on = np.bincount(found.source // width, minlength=units)
-    paired = _paired(where.radius.reshape(values.shape))
-    return np.where(paired >= HEAD, on / np.maximum(paired, 1), 0.0)
-
-
-def _paired(radius: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many values of each unit have their partner in the unit."""
-    ordered = np.sort(radius, axis=1)
-    paired: NDArray[np.int64] = 2 * (np.diff(ordered, axis=1) == 0).sum(axis=1)
-    return paired
+def _pairs_on(
+    values: NDArray[np.float64], flat: NDArray[np.int64], size: int, std: float
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which values lie on the lattice together with their partner, and which have a partner here."""
+    where = places(size, flat.ravel())
+    first, second, _ = pairs(where)
+    hit = np.isin(first, exact_normals(values.ravel(), where, std).source)
+    on, paired = np.zeros(flat.size, np.bool_), np.zeros(flat.size, np.bool_)
+    on[first[hit]], on[second[hit]] = True, True
+    paired[first], paired[second] = True, True
+    return on.reshape(flat.shape), paired.reshape(flat.shape)
 
 
 def _values(found: Survivors) -> int:

@@ -58,7 +58,9 @@ def nearly_all(
     ids, probability = _surest(ids, probability, layout.width)
     places = np.arange(min(layout.width, MOST_VALUES), dtype=np.int64)
     indices = layout.indices(ids, places)
-    held = _held_out(survivors.tensor, indices, layout.unit(indices))
+    # Partners of normals lie in different columns: held-out columns would share their words with others.
+    in_runs = survivors.axis == "column" and survivors.distribution == "normal"
+    held = _held_out(survivors.tensor, indices, layout.unit(indices), in_runs=in_runs)
     kept = indices[~held]
     unit = layout.unit(kept)
     selection = Selection(
@@ -85,11 +87,13 @@ def _surest(
     return ids[chosen], probability[chosen]
 
 
-def _held_out(name: str, indices: NDArray[np.int64], unit: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _held_out(
+    name: str, indices: NDArray[np.int64], unit: NDArray[np.int64], *, in_runs: bool
+) -> NDArray[np.bool_]:
     """Which elements are held out: those of the first units, or runs, in the order of their hashes."""
     _, sizes = np.unique(unit, return_counts=True)
-    large = int(sizes.max()) > LARGE_UNIT * len(indices)
-    group = indices // RUN if large else unit
+    in_runs = in_runs or int(sizes.max()) > LARGE_UNIT * len(indices)
+    group = indices // RUN if in_runs else unit
     names, number, counts = np.unique(group, return_inverse=True, return_counts=True)
     rank = np.argsort([_hash(name, int(each)) for each in names], kind="stable")
     wanted = min(LEAST_HELD, math.ceil(len(indices) / 2))
