@@ -100,6 +100,16 @@ def test_tables_lose_their_padding(rows: int) -> None:
         assert np.array_equal(assembled(recipe, config, local, name, (rows, 16)), wanted)
 
 
+def test_worked_row_of_a_vocabulary() -> None:
+    """Row 151,900 of 152,064 x 8,192 on four ranks, seed 42: rank 3, seed 2763, first element 310,083,584."""
+    config = Config(Model(vocabulary=151_851, hidden=8192, layers=1, heads=64, ffn=64), Parallel(tp=4))
+    recipe = MegatronCore()
+    published = recipe.published(config, "model.embed_tokens.weight", (152_064, 8192))
+    (part,) = published.parts(np.array([151_900 * 8192]))
+    assert (part.block.stream.tp, int(part.local[0])) == (3, 310_083_584)
+    assert recipe.seed_of(part.block.stream, 42, config) == 2763
+
+
 @pytest.mark.parametrize("order", ["grouped", "sequential", "stacked"])
 def test_experts_single_and_stacked(order: Any) -> None:
     """An expert's matrices come from its own rank's draws; a published stack holds them one by one."""
