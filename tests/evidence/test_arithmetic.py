@@ -7,7 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from birthmark.evidence.arithmetic import compare_arithmetics, statement
+from birthmark.evidence.arithmetic import compare_arithmetics
+from birthmark.evidence.vendor import statement
 from birthmark.evidence.case import Case
 from birthmark.evidence.fit import fit
 

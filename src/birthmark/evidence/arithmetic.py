@@ -3,7 +3,7 @@
 Most stored values are the same under all three; only those that differ after rounding to the stored dtype can
 tell (in bfloat16 one in five thousand between the vendors). AMD's logarithm and sine tables are not public:
 correctly rounded functions stand in for them, so an AMD prediction can be wrong in its last bits, and no
-count here is ever turned into certainty.
+count here is ever turned into certainty. What counts are worth: `vendor`.
 """
 
 from __future__ import annotations
@@ -17,33 +17,19 @@ from numpy.typing import NDArray
 from birthmark.evidence.elements import Elements
 from birthmark.evidence.exactness import same_bits
 from birthmark.evidence.fit import ARITHMETICS, Fit
+from birthmark.evidence.plain_float64 import plain_normals
+from birthmark.evidence.vendor import (
+    CLEAR,
+    ENOUGH_KNOWN,
+    ENOUGH_STAND_IN,
+    Counts,
+    VendorTest,
+    against_amd,
+    against_float64,
+    statement,
+)
 from birthmark.hypothesis import Arithmetic
-
-#: Values that must tell two known arithmetics apart before one of them is excluded.
-ENOUGH_KNOWN = 3
-#: The same where a stand-in is involved, which may be wrong in its last bits.
-ENOUGH_STAND_IN = 8
-#: Of the telling values, the share that must side with the one that is kept.
-CLEAR = 0.8
-
-
-@dataclass(frozen=True, slots=True)
-class VendorTest:
-    """What the values say about the vendor.
-
-    Attributes:
-        discriminating: elements whose stored value would differ between NVIDIA and AMD.
-        nvidia: how many of them hold NVIDIA's value.
-        amd: how many hold that of AMD (with stand-in tables).
-        neither: how many hold another one.
-        statement: the same in words.
-    """
-
-    discriminating: int
-    nvidia: int
-    amd: int
-    neither: int
-    statement: str
+from birthmark.numerics.dtypes import round_to
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +66,22 @@ def compare_arithmetics(fit: Fit, seed: int, elements: Elements, dtype: str) -> 
         other for other in ARITHMETICS if other != best and not _excluded(best, other, predicted, elements)
     ]
     nvidia = best if best != "amd" else "nvidia-volta+"
-    return ArithmeticTest((best, *rest), _vendors(predicted[nvidia], predicted["amd"], elements))
+    imitated = _imitated(fit, seed, elements, dtype) if best != "amd" else None
+    return ArithmeticTest(
+        (best, *rest), _vendors(predicted[nvidia], predicted["amd"], imitated, elements, dtype)
+    )
+
+
+def _imitated(fit: Fit, seed: int, elements: Elements, dtype: str) -> NDArray[Any] | None:
+    """What a program in float64 would have stored; None for what is not made of float32 normals."""
+    plain = plain_normals(fit.hypothesis, seed, elements.indices)
+    draw = fit.hypothesis.draw
+    if plain is None or draw.distribution != "normal":
+        return None
+    mean, std = draw.parameters[:2]
+    if fit.rounded_first and fit.factor is not None:
+        return round_to(np.asarray(round_to(mean + std * plain, draw.dtype), np.float64) * fit.factor, dtype)
+    return round_to(mean + std * plain, dtype)
 
 
 def _excluded(
@@ -97,36 +98,28 @@ def _excluded(
     return for_best >= enough and for_best >= CLEAR * (for_best + for_other)
 
 
-def _vendors(nvidia: NDArray[Any], amd: NDArray[Any], elements: Elements) -> VendorTest:
-    telling = ~same_bits(nvidia, amd)
-    as_nvidia = telling & same_bits(elements.values, nvidia)
-    as_amd = telling & same_bits(elements.values, amd)
-    total, first, second = (int(np.count_nonzero(mask)) for mask in (telling, as_nvidia, as_amd))
-    return VendorTest(total, first, second, total - first - second, statement(total, first, second))
+def _vendors(
+    nvidia: NDArray[Any], amd: NDArray[Any], plain: NDArray[Any] | None, elements: Elements, dtype: str
+) -> VendorTest:
+    total, first, second = _counted(nvidia, amd, elements)
+    float64 = None
+    if plain is not None:
+        counts = _counted(nvidia, plain, elements)
+        float64 = Counts(*counts, against_float64(*counts[1:]))
+    return VendorTest(
+        total,
+        first,
+        second,
+        total - first - second,
+        statement(total, first, second, of=len(elements), dtype=dtype),
+        against_amd(first, second),
+        float64,
+    )
 
 
-def statement(discriminating: int, nvidia: int, amd: int) -> str:
-    """The vendors' counts in words; never more certain than stand-in tables allow."""
-    values = f"{discriminating:,} value{'' if discriminating == 1 else 's'}"
-    if discriminating == 0:
-        return "The arithmetic cannot separate the vendors: both store all of these values alike."
-    if discriminating < ENOUGH_STAND_IN:
-        return (
-            f"The arithmetic cannot separate the vendors: only {values} would be stored differently "
-            f"(at least {ENOUGH_STAND_IN} are needed)."
-        )
-    counts = f"of {values} that the vendors store differently, {nvidia:,} are NVIDIA's and {amd:,} AMD's"
-    if nvidia >= CLEAR * discriminating:
-        return f"The arithmetic is NVIDIA's as far as it is known: {counts} (AMD's tables are stand-ins)."
-    if amd >= CLEAR * discriminating:
-        return f"The arithmetic is AMD's as the stand-in tables model it: {counts}."
-    if amd > 2 * nvidia:
-        return (
-            f"The arithmetic looks like AMD's rather than NVIDIA's: {counts}; "
-            "AMD's real tables may explain the rest."
-        )
-    if nvidia > 2 * amd:
-        return (
-            f"The arithmetic looks like NVIDIA's rather than AMD's: {counts}; the rest agrees with neither."
-        )
-    return f"The arithmetic does not decide between the vendors: {counts}."
+def _counted(one: NDArray[Any], other: NDArray[Any], elements: Elements) -> tuple[int, int, int]:
+    """Elements that two arithmetics store differently, and how many hold the one's and the other's."""
+    telling = ~same_bits(one, other)
+    as_one = telling & same_bits(elements.values, one)
+    as_other = telling & same_bits(elements.values, other)
+    return int(telling.sum()), int(as_one.sum()), int(as_other.sum())

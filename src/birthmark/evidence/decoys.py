@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from birthmark.evidence.elements import Elements
+from birthmark.evidence.measured import log10_p_measured, statement
 from birthmark.evidence.score import LEAST, correlation, dot
 from birthmark.hypothesis import Hypothesis, Location
 from birthmark.samplers.fill import standard_at
@@ -44,6 +45,7 @@ class Decoys:
         candidate_sigma: the candidate's score on the same elements.
         edges: of the histogram, in sigma; the outer bins hold all that lies beyond.
         counts: decoys in each bin, one less than edges.
+        reached: decoys that score at least as high as the candidate on the same elements.
     """
 
     count: int
@@ -54,6 +56,24 @@ class Decoys:
     candidate_sigma: float | None
     edges: tuple[float, ...]
     counts: tuple[int, ...]
+    reached: int = 0
+
+    @property
+    def log10_p_measured(self) -> float | None:
+        """What the background gives by counting alone; None where nothing was compared."""
+        if not self.count or self.candidate_sigma is None:
+            return None
+        return log10_p_measured(self.reached, self.count)
+
+    @property
+    def statement(self) -> str | None:
+        """The same in words, with the point where an analytic tail takes over."""
+        return None if self.log10_p_measured is None else statement(self.reached, self.count)
+
+
+def reached_by(sigmas: NDArray[np.float64], candidate: float | None) -> int:
+    """How many decoys score at least as high as a candidate; 0 where it has no score."""
+    return 0 if candidate is None else int(np.count_nonzero(sigmas >= candidate))
 
 
 def decoy_seeds(count: int, seed: int) -> NDArray[np.uint64]:
@@ -98,15 +118,17 @@ def score_decoys(hypothesis: Hypothesis, seed: int, elements: Elements, count: i
             centred, _drawn(hypothesis, seeds[start : start + BATCH], place)
         )
     counts, _ = np.histogram(np.clip(sigmas, EDGES[0], np.nextafter(EDGES[-1], 0.0)), bins=EDGES)
+    mine = None if r is None else r * float(np.sqrt(len(some)))
     return Decoys(
         count=count,
         n=len(some),
         max_sigma=float(sigmas.max()),
         mean=float(sigmas.mean()),
         std=float(sigmas.std()),
-        candidate_sigma=None if r is None else r * float(np.sqrt(len(some))),
+        candidate_sigma=mine,
         edges=EDGES,
         counts=tuple(int(bin_count) for bin_count in counts),
+        reached=reached_by(sigmas, mine),
     )
 
 

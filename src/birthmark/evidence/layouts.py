@@ -6,6 +6,7 @@ can be certain while the layout is not.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,6 +17,7 @@ from birthmark.evidence.elements import Elements
 from birthmark.evidence.fit import Fit
 from birthmark.evidence.prediction import Prediction, predict
 from birthmark.evidence.score import Score, correlation, score
+from birthmark.evidence.significance import log10_tail
 from birthmark.hypothesis import Hypothesis
 
 #: Elements that layouts are compared on: evenly spaced ones and the last ones.
@@ -37,12 +39,29 @@ class LayoutTest:
         not_excluded: the compared G's that they leave possible, ascending; the candidate's among them.
         compared: how many other layouts were compared.
         at_least: where any larger G would do as well, the least one that would; otherwise None.
+        exact: whether elements are given exactly; otherwise correlations were compared.
     """
 
     separated: bool
     not_excluded: tuple[int, ...]
     compared: int
     at_least: int | None
+    exact: bool = True
+
+    @property
+    def level(self) -> str:
+        """What `not_excluded` is and what excludes a layout, in words."""
+        what = f"The set of G that cannot be excluded, of {self.compared + 1:,} compared"
+        if self.exact:
+            return (
+                f"{what}: another G is excluded where this one explains at least {ENOUGH} more of the "
+                "elements that the two place differently."
+            )
+        chance = log10_tail(LEAD / math.sqrt(2.0))
+        return (
+            f"{what}: another G is excluded where this one leads by at least {LEAD:g} sigma on the elements "
+            f"that the two place differently (by chance 10^{chance:.1f} for each)."
+        )
 
 
 def compare_layouts(
@@ -70,7 +89,7 @@ def compare_layouts(
     beyond = excluded(own + BLOCK)
     separated = beyond and len(not_excluded) == 1 and (own == BLOCK or excluded(own - BLOCK))
     at_least = None if beyond else _least(fit.hypothesis, some)
-    return LayoutTest(separated, tuple(sorted(not_excluded)), len(others), at_least)
+    return LayoutTest(separated, tuple(sorted(not_excluded)), len(others), at_least, exact)
 
 
 def _least(hypothesis: Hypothesis, elements: Elements) -> int:

@@ -10,6 +10,11 @@ from the selection, so that nothing is fitted to the values that the ratio is ta
 with q the correlation on the n held-out values. The ratio does not know how many seeds were tried; after
 trials, each of them as probable beforehand as the others, it is divided by their number. What is probable
 beforehand about a lab's hardware, and what follows for it, is the reader's to say.
+
+A layout read without its seed is scored by phases. Under it they are gathered around one direction (von
+Mises, with the concentration kappa that the selection shows), else uniform. Of n phases with a mean of length
+q, whatever its direction, ln LR = ln I0(kappa n q) - n ln I0(kappa) (Mardia and Jupp, "Directional
+statistics", 2000, section 4.5).
 """
 
 from __future__ import annotations
@@ -18,10 +23,15 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
+from scipy.special import i0e, i1e
+
+from birthmark.evidence.coherence import Coherence
 from birthmark.evidence.score import Score
 
 #: The selection's r is taken to be no nearer to 1 than this: rounding leaves a little, in float32 as well.
 NEAREST: Final = 1e-12
+#: The same for the length of a mean phase.
+LONGEST: Final = 0.9999
 #: Words for a ratio of at least ten to these powers, those of ENFSI's guideline for evaluative reporting in
 #: forensic science (2015), table 1.
 SCALE: Final = (
@@ -77,6 +87,54 @@ def likelihood(selection: Score, holdout: Score, *, origin: str, tensor: str) ->
         for_it=f"The held-out values of {tensor} are what {origin} draws, as far as they were left alone.",
         against_it=f"They are random numbers of the same distribution that owe nothing to {origin}.",
     )
+
+
+def coherence_likelihood(
+    selection: Coherence, holdout: Coherence, *, origin: str, tensor: str
+) -> Likelihood | None:
+    """The ratio of a layout that was read without its seed, from the coherence of pairs.
+
+    Args:
+        selection: of the pairs that chose the layout, with all trials.
+        holdout: of those that did not.
+        origin: what is claimed, such as "a launch of 270,336 threads".
+        tensor: which values it is about.
+
+    Returns:
+        None where a side has no pairs.
+    """
+    if not selection.numbers or not holdout.numbers:
+        return None
+    lengths = [one.r / math.sqrt(one.numbers) for one in (selection, holdout)]
+    ratio = log10_ratio_of_phases(concentration(lengths[0]), lengths[1], holdout.numbers)
+    after = ratio - math.log10(max(1, selection.trials))
+    return Likelihood(
+        log10=ratio,
+        log10_after_trials=after,
+        words=in_words(after),
+        for_it=f"The held-out pairs of {tensor} are partners in {origin}, as far as they were left alone.",
+        against_it=f"They are random numbers that owe nothing to {origin}.",
+    )
+
+
+def concentration(length: float) -> float:
+    """The kappa of von Mises' distribution under which phases have a mean of this length, by bisection."""
+    length = min(length, LONGEST)
+    low, high = 0.0, 1.0 / (1.0 - length) + 1.0
+    for _ in range(80):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if i1e(middle) < length * i0e(middle) else (low, middle)
+    return 0.5 * (low + high)
+
+
+def log10_ratio_of_phases(kappa: float, length: float, n: int) -> float:
+    """log10 of the ratio of n phases whose mean has this length."""
+    ln = _ln_i0(kappa * n * length) - n * _ln_i0(kappa)
+    return ln / math.log(10.0)
+
+
+def _ln_i0(x: float) -> float:
+    return math.log(float(i0e(x))) + x
 
 
 def log10_ratio(r: float, q: float, n: int) -> float:

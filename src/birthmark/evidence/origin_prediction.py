@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from birthmark.evidence.decoys import EDGES, Decoys, decoy_seeds
+from birthmark.evidence.decoys import EDGES, Decoys, decoy_seeds, reached_by
 from birthmark.evidence.elements import Elements
 from birthmark.evidence.exactness import COUNTED_ULPS, Exactness, count, explained, same_bits
 from birthmark.evidence.score import LEAST, correlation
@@ -79,13 +79,15 @@ def score_decoys(origin: Origin, elements: Elements) -> Decoys:
         sigmas[start : start + _BATCH] = scores * np.sqrt(len(values))
     counts, _ = np.histogram(np.clip(sigmas, EDGES[0], np.nextafter(EDGES[-1], 0.0)), bins=EDGES)
     r = correlation(values, predicted)
+    mine = None if r is None else r * float(np.sqrt(len(values)))
     return Decoys(
         count=len(seeds),
         n=len(values),
         max_sigma=float(sigmas.max()),
         mean=float(sigmas.mean()),
         std=float(sigmas.std()),
-        candidate_sigma=None if r is None else r * float(np.sqrt(len(values))),
+        candidate_sigma=mine,
         edges=EDGES,
         counts=tuple(int(each) for each in counts),
+        reached=reached_by(sigmas, mine),
     )

@@ -14,7 +14,7 @@ from birthmark.reports.reading import Finding
 #: Sums of floats differ this much, relatively, between machines.
 TOLERANCE = 1e-9
 #: Keys whose words may be put differently by another version of birthmark.
-TEXTS = frozenset({"statement", "seed_rule"})
+TEXTS = frozenset({"statement", "seed_rule", "level", "words", "for_it", "against_it"})
 #: A listed survivor must have more than this share of its packed elements explained, an unlisted row less
 #: than that.
 CLEARLY_NOT, CLEARLY = 0.5, 0.95

@@ -41,7 +41,7 @@ from birthmark.reports.limits import limits
 from birthmark.reports.reading import Finding, Reading, from_json
 
 #: Keys of a finding that the rows of a pack do not decide.
-NOT_FROM_ROWS = frozenset({"survivors", "altered", "declared"})
+NOT_FROM_ROWS = frozenset({"survivors", "altered", "declared", "stands_for"})
 
 
 @dataclass(frozen=True, slots=True)

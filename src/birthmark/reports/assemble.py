@@ -16,6 +16,7 @@ from birthmark.reports.account import NOTHING_SEARCHED
 from birthmark.reports.digests import digested
 from birthmark.reports.findings import finding
 from birthmark.reports.limits import limits
+from birthmark.reports.meaning import with_meaning
 from birthmark.reports.reading import (
     CheckpointModel,
     DeclaredModel,
@@ -73,6 +74,8 @@ def assemble(
     remarks += [note for survivors, one in layouts for note in seed_free_notes(one, survivors.tensor)]
     findings += [solved_finding(one, declared) for one in solved]
     remarks += solved_notes(solved, looks)
+    findings, meaning_notes = with_meaning(checkpoint, findings)
+    remarks += meaning_notes
     searched = with_looks(with_layouts(searched, layouts), looks, len(solved))
     verdict: Verdict = overall(
         [
@@ -173,6 +176,7 @@ def _about(reported: Sequence[Judged], findings: Sequence[Finding]) -> list[str]
         notes.append(
             "share is null: no share of initial values in trained ones was estimated. index and solve are "
             "null: they "
-            "belong to other generators and methods. declared is null where the files declare no seed."
+            "belong to other generators and methods. declared is null where the files declare no seed. "
+            "likelihood is null where the selection does not correlate or no hold-out remains."
         )
     return notes

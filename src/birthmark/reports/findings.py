@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from birthmark.devices.catalogue import Device, sharing
 from birthmark.evidence.census import Census
+from birthmark.evidence.decoys import Decoys
 from birthmark.evidence.judge import Judged
+from birthmark.evidence.likelihood import Likelihood, likelihood
+from birthmark.evidence.measured import log10_p_least
 from birthmark.evidence.score import Score
+from birthmark.evidence.vendor import VendorTest
 from birthmark.evidence.weigh import Judgement
 from birthmark.recipes.megatron import rule_text
 from birthmark.reports.reading import (
@@ -16,8 +20,10 @@ from birthmark.reports.reading import (
     DecoysModel,
     DeviceModel,
     Finding,
+    Float64Model,
     LayoutControlModel,
     LayoutModel,
+    LikelihoodModel,
     SamplerModel,
     ScoreModel,
     SeedControlModel,
@@ -81,15 +87,76 @@ def finding(judged: Judged, declared: DeclaredModel | None = None, seed_rule: st
         bit_exact=_bit_exact(judgement),
         share=None,
         controls=_controls(judgement),
-        vendor=VendorModel(
-            discriminating=vendor.discriminating,
-            nvidia=vendor.nvidia,
-            amd=vendor.amd,
-            neither=vendor.neither,
-            statement=vendor.statement,
-        )
-        if vendor
-        else None,
+        vendor=vendor_model(vendor) if vendor else None,
+        likelihood=likelihood_model(
+            likelihood(
+                judgement.selection,
+                judgement.holdout,
+                origin=_origin(judgement),
+                tensor=case.tensor,
+            )
+        ),
+    )
+
+
+def _origin(judgement: Judgement) -> str:
+    """What is claimed, as a proposition names it."""
+    case, hypothesis, layouts = judgement.case, judgement.fit.hypothesis, judgement.layouts
+    where = f"offset {hypothesis.offset}"
+    if layouts is None or layouts.separated:
+        where = f"G = {hypothesis.threads:,} threads, {where}"
+    return f"{hypothesis.generator} seed {case.seed_of_rank} ({where})"
+
+
+def likelihood_model(one: Likelihood | None) -> LikelihoodModel | None:
+    """A likelihood ratio in the schema's keys."""
+    if one is None:
+        return None
+    return LikelihoodModel(
+        log10=one.log10,
+        log10_after_trials=one.log10_after_trials,
+        words=one.words,
+        for_it=one.for_it,
+        against_it=one.against_it,
+    )
+
+
+def vendor_model(test: VendorTest) -> VendorModel:
+    """The vendor test in the schema's keys."""
+    plain = test.float64
+    return VendorModel(
+        discriminating=test.discriminating,
+        nvidia=test.nvidia,
+        amd=test.amd,
+        neither=test.neither,
+        statement=test.statement,
+        likelihood=likelihood_model(test.likelihood),
+        float64=None
+        if plain is None
+        else Float64Model(
+            discriminating=plain.discriminating,
+            nvidia=plain.nvidia,
+            float64=plain.other,
+            neither=plain.neither,
+            likelihood=likelihood_model(plain.likelihood),
+        ),
+    )
+
+
+def decoys_model(decoys: Decoys) -> DecoysModel:
+    """The measured background in the schema's keys."""
+    return DecoysModel(
+        count=decoys.count,
+        max_sigma=decoys.max_sigma,
+        n=decoys.n,
+        mean=decoys.mean,
+        std=decoys.std,
+        candidate_sigma=decoys.candidate_sigma,
+        edges=list(decoys.edges),
+        histogram=list(decoys.counts),
+        log10_p_measured=decoys.log10_p_measured,
+        log10_p_least=log10_p_least(decoys.count) if decoys.count else None,
+        statement=decoys.statement,
     )
 
 
@@ -150,6 +217,7 @@ def _layout(judgement: Judgement, devices: tuple[Device, ...]) -> LayoutModel | 
     return LayoutModel(
         threads=judgement.fit.hypothesis.threads if layouts.separated else None,
         not_excluded=list(layouts.not_excluded),
+        level=layouts.level,
         devices=[
             DeviceModel(name=device.name, sm_count=device.sm_count, threads_per_sm=device.threads_per_sm)
             for device in devices
@@ -178,16 +246,7 @@ def _controls(judgement: Judgement) -> ControlsModel:
         )
         if following
         else None,
-        decoys=DecoysModel(
-            count=decoys.count,
-            max_sigma=decoys.max_sigma,
-            n=decoys.n,
-            mean=decoys.mean,
-            std=decoys.std,
-            candidate_sigma=decoys.candidate_sigma,
-            edges=list(decoys.edges),
-            histogram=list(decoys.counts),
-        ),
+        decoys=decoys_model(decoys),
     )
 
 

@@ -71,6 +71,34 @@ class AlteredModel(_Part):
     elements: Count = 0
 
 
+class RowModel(_Part):
+    """What one row stands for: the kind of its token, the token as its file writes it, its script."""
+
+    id: Count
+    kind: str
+    text: str | None
+    script: str | None
+
+
+class StandsForModel(_Part):
+    """What the untouched rows or columns stand for; rows are listed where they are tokens, 4,096 at most."""
+
+    things: str
+    source: str | None
+    sentence: str
+    rows: list[RowModel] = []
+
+
+class LikelihoodModel(_Part):
+    """How much more probable the values are under one proposition than under the other."""
+
+    log10: float
+    log10_after_trials: float
+    words: str
+    for_it: str
+    against_it: str
+
+
 class DeclaredModel(_Part):
     """A seed that the checkpoint's own files declare."""
 
@@ -106,11 +134,15 @@ class DeviceModel(_Part):
 
 
 class LayoutModel(_Part):
-    """The launch layout; `threads` is null where the survivors do not single one out."""
+    """The launch layout; `threads` is null where the survivors do not single one out.
+
+    `not_excluded` is the set of G's that cannot be excluded; `level` says what excludes one.
+    """
 
     threads: int | None
     not_excluded: list[int]
     devices: list[DeviceModel]
+    level: str | None = None
 
 
 class BitExactModel(_Part):
@@ -145,7 +177,11 @@ class LayoutControlModel(_Part):
 
 
 class DecoysModel(_Part):
-    """The measured background: seeds known to be false, scored on (some of) the hold-out."""
+    """The measured background: seeds known to be false, scored on (some of) the hold-out.
+
+    `log10_p_measured` is (decoys at least as high + 1) / (count + 1); `log10_p_least` the least that so many
+    can show; `statement` says where counting ends and an analytic tail takes over.
+    """
 
     count: Count
     max_sigma: float | None
@@ -155,6 +191,9 @@ class DecoysModel(_Part):
     candidate_sigma: float | None = None
     edges: list[float] = []
     histogram: list[int] = []
+    log10_p_measured: float | None = None
+    log10_p_least: float | None = None
+    statement: str | None = None
 
 
 class ControlsModel(_Part):
@@ -166,14 +205,30 @@ class ControlsModel(_Part):
     decoys: DecoysModel
 
 
+class Float64Model(_Part):
+    """Elements that NVIDIA's arithmetic and plain float64 store differently, and whose value they hold."""
+
+    discriminating: Count
+    nvidia: Count
+    float64: Count
+    neither: Count
+    likelihood: LikelihoodModel | None = None
+
+
 class VendorModel(_Part):
-    """Elements whose stored value differs between the vendors' arithmetics, and whose value they hold."""
+    """Elements whose stored value differs between the vendors' arithmetics, and whose value they hold.
+
+    `likelihood` compares NVIDIA's exact arithmetic with AMD's, the latter averaged over a stated model of its
+    unknown tables; `float64` the same counts for a program that computes in float64.
+    """
 
     discriminating: Count
     nvidia: Count
     amd: Count
     neither: Count
     statement: str
+    likelihood: LikelihoodModel | None = None
+    float64: Float64Model | None = None
 
 
 class Finding(_Part):
@@ -207,6 +262,8 @@ class Finding(_Part):
     share: ShareModel | None
     controls: ControlsModel
     vendor: VendorModel | None
+    likelihood: LikelihoodModel | None = None
+    stands_for: StandsForModel | None = None
 
 
 class SearchedModel(_Part):

@@ -15,9 +15,14 @@ import numpy as np
 from birthmark.devices.catalogue import Device, sharing
 from birthmark.evidence.coherence import Background, Coherence
 from birthmark.evidence.lattices import ADJACENT, CPU, JAX
+from birthmark.evidence.likelihood import coherence_likelihood
+from birthmark.evidence.measured import log10_p_least, log10_p_measured, statement
 from birthmark.evidence.pair_arithmetic import PairArithmetic
 from birthmark.evidence.seed_free import SeedFree
+from birthmark.evidence.significance import SIGNIFICANT
+from birthmark.evidence.vendor import against_amd
 from birthmark.evidence.verdict import Claim
+from birthmark.reports.findings import likelihood_model
 from birthmark.reports.reading import (
     AlteredModel,
     BitExactModel,
@@ -91,6 +96,10 @@ def layout_finding(found: SeedFree, survivors: Survivors) -> Finding:
         layout=LayoutModel(
             threads=found.threads,
             not_excluded=[found.threads],
+            level=(
+                f"The set of G that cannot be excluded, of {len(found.layouts):,} compared: another G is "
+                f"excluded where its R is no rarer than 10^{SIGNIFICANT:g} after all of these."
+            ),
             devices=[
                 DeviceModel(name=one.name, sm_count=one.sm_count, threads_per_sm=one.threads_per_sm)
                 for one in devices
@@ -104,6 +113,14 @@ def layout_finding(found: SeedFree, survivors: Survivors) -> Finding:
         share=None,
         controls=_controls(found.background, found.together),
         vendor=_vendor(found.arithmetic),
+        likelihood=likelihood_model(
+            coherence_likelihood(
+                found.selection,
+                found.holdout,
+                origin=f"a launch of G = {found.threads:,} threads",
+                tensor=survivors.tensor,
+            )
+        ),
     )
 
 
@@ -237,6 +254,7 @@ def _controls(background: Background | None, together: Coherence) -> ControlsMod
         )
     r = np.asarray(background.r)
     counts, _ = np.histogram(np.minimum(r, np.nextafter(EDGES[-1], 0.0)), bins=EDGES)
+    reached = int(np.count_nonzero(r >= together.r))
     return ControlsModel(
         seed_plus_one=SeedControlModel(score=_NO_SCORE),
         next_layout=LayoutControlModel(threads=rival[0], score=coherence_model(rival[1])),
@@ -249,6 +267,9 @@ def _controls(background: Background | None, together: Coherence) -> ControlsMod
             candidate_sigma=together.r,
             edges=list(EDGES),
             histogram=counts.tolist(),
+            log10_p_measured=log10_p_measured(reached, len(r)),
+            log10_p_least=log10_p_least(len(r)),
+            statement=statement(reached, len(r), decoys="other layouts", tail="exp(-R^2)"),
         ),
     )
 
@@ -264,4 +285,5 @@ def _vendor(test: PairArithmetic | None) -> VendorModel | None:
         amd=amd,
         neither=telling - nvidia - amd,
         statement=test.statement,
+        likelihood=likelihood_model(against_amd(nvidia, amd)),
     )

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from birthmark.evidence.decoys import Decoys
 from birthmark.evidence.exactness import Exactness, Units
+from birthmark.evidence.likelihood import likelihood
 from birthmark.evidence.origin_case import OriginJudgement
 from birthmark.evidence.solved import HostLook, SolvedReading
 from birthmark.evidence.verdict import Claim
-from birthmark.reports.findings import MOST_IDS, score_model
+from birthmark.reports.findings import MOST_IDS, decoys_model, likelihood_model, score_model
 from birthmark.reports.reading import (
     AlteredModel,
     BitExactModel,
     ControlsModel,
     DeclaredModel,
-    DecoysModel,
     Finding,
     SamplerModel,
     SearchedModel,
@@ -23,7 +22,7 @@ from birthmark.reports.reading import (
     SolveModel,
     SurvivorsModel,
 )
-from birthmark.search.origin import Found
+from birthmark.search.origin import Found, Origin
 from birthmark.search.solve.selections import SOLVE_TRIALS
 
 #: More tensors than this are counted, not named, in one line.
@@ -90,10 +89,19 @@ def origin_finding(
             seed_plus_one=SeedControlModel(score=score_model(judgement.seed_plus_one)),
             place_plus_one=None if later is None else SeedControlModel(score=score_model(later)),
             next_layout=None,
-            decoys=_decoys(judgement.decoys),
+            decoys=decoys_model(judgement.decoys),
         ),
         vendor=None,
+        likelihood=likelihood_model(
+            likelihood(judgement.selection, judgement.holdout, origin=_claimed(origin), tensor=case.tensor)
+        ),
     )
+
+
+def _claimed(origin: Origin) -> str:
+    """What is claimed, as a proposition names it."""
+    where = "" if origin.index is None else f" (word {origin.index:,} of its stream)"
+    return f"{origin.generator} seed {origin.seed}{where}"
 
 
 def solved_claim(found: SolvedReading) -> Claim:
@@ -240,17 +248,4 @@ def _bit_exact(exact: Exactness, held: Exactness) -> BitExactModel:
         of=exact.of,
         within_ulp={str(k): count for k, count in exact.within_ulp.items()},
         holdout={"equal": held.equal, "of": held.of},
-    )
-
-
-def _decoys(decoys: Decoys) -> DecoysModel:
-    return DecoysModel(
-        count=decoys.count,
-        max_sigma=decoys.max_sigma,
-        n=decoys.n,
-        mean=decoys.mean,
-        std=decoys.std,
-        candidate_sigma=decoys.candidate_sigma,
-        edges=list(decoys.edges),
-        histogram=list(decoys.counts),
     )

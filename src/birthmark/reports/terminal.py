@@ -82,8 +82,12 @@ def _finding(finding: Finding, console: Console) -> None:
     if finding.bit_exact.of:
         _row(console, "Bit-exact", _bit_exact(finding))
     _decoys(finding, console)
+    if finding.likelihood is not None:
+        _row(console, "Likelihood", wording.likelihood(finding.likelihood))
     if finding.vendor is not None:
-        _row(console, "Vendor", finding.vendor.statement)
+        worth = finding.vendor.likelihood
+        more = "" if worth is None else f" Likelihood ratio for NVIDIA against AMD: 10^{worth.log10:.1f}."
+        _row(console, "Vendor", finding.vendor.statement + more)
 
 
 def _facts(finding: Finding) -> list[tuple[str, str]]:
@@ -103,6 +107,8 @@ def _facts(finding: Finding) -> list[tuple[str, str]]:
             facts.append(("Layout", f"G = {layout.threads:,} threads"))
         else:
             facts.append(("Layout", f"open: {len(layout.not_excluded)} known ones give the same values"))
+        if layout.level is not None:
+            facts.append(("Left open", f"{wording.listed(layout.not_excluded)}. {layout.level}"))
         facts.append(("Devices", _devices(finding)))
     if finding.arithmetic is not None:
         others = [name for name in finding.arithmetics_not_excluded if name != finding.arithmetic]
@@ -123,6 +129,8 @@ def _facts(finding: Finding) -> list[tuple[str, str]]:
     if finding.survivors.ids:
         survivors += f": {wording.ids(finding.survivors.ids)}"
     facts.append(("Survivors", survivors))
+    if finding.stands_for is not None:
+        facts.append((f"{finding.survivors.axis.capitalize()}s", wording.safe(finding.stands_for.sentence)))
     if finding.altered.count:
         facts.append(
             (
@@ -199,6 +207,8 @@ def _decoys(finding: Finding, console: Console) -> None:
             "",
             f"{decoys.edges[0]:+.0f} |{bars}| {decoys.edges[-1]:+.0f} {'R' if seedless else 'sigma'}",
         )
+    if decoys.statement is not None:
+        _row(console, "", decoys.statement)
 
 
 def _searched(reading: Reading, console: Console) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from birthmark.reports.reading import Finding, ScoreModel
+from birthmark.reports.reading import Finding, LikelihoodModel, ScoreModel
 
 #: Characters of a histogram from empty to full, and what stands for them where only ASCII can be shown.
 BLOCKS = " ▁▂▃▄▅▆▇█"
@@ -56,6 +56,22 @@ def ids(numbers: Sequence[int], most: int = 12) -> str:
         half = most // 2
         words = [*words[:half], "...", *words[-half:]]
     return ", ".join(words)
+
+
+def listed(threads: Sequence[int], most: int = 6) -> str:
+    """G's in a line, the middle left out where there are many."""
+    words = [f"{each:,}" for each in threads]
+    if len(words) > most:
+        words = [*words[: most // 2], "...", *words[-(most // 2) :]]
+    return f"{'; '.join(words)} ({len(threads)})" if len(threads) > 1 else f"only {words[0]}"
+
+
+def likelihood(one: LikelihoodModel) -> str:
+    """A likelihood ratio in a line."""
+    return (
+        f"10^{one.log10:.1f} on the hold-out, 10^{one.log10_after_trials:.1f} after all trials: {one.words} "
+        "for H1 against H0."
+    )
 
 
 def histogram(counts: Sequence[int], blocks: str = BLOCKS) -> str:
