@@ -19,20 +19,20 @@ from birthmark.torch import VirtualDevice, draws, virtual_device
 from birthmark.torch.machine import Drawn
 from birthmark.torch.storage import pieces
 
-G = 2048
+G, VERSION = 2048, "2.13"
 N = 3 * 4 * G + 77
 
 
 @pytest.fixture
 def gpu() -> Iterator[VirtualDevice]:
     """A small GPU of G threads, seeded with 5, so that a draw of N elements takes several calls a thread."""
-    with virtual_device(G) as device:
+    with virtual_device(G, version=VERSION) as device:
         torch.manual_seed(5)
         yield device
 
 
 def stream(**more: Any) -> CudaStream:
-    return CudaStream(5, threads=G, **{"version": torch.__version__, **more})
+    return CudaStream(5, threads=G, **{"version": VERSION, **more})
 
 
 def values(tensor: torch.Tensor) -> NDArray[Any]:
@@ -258,6 +258,12 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
             *[torch.ones(2, 3, 8, device="cuda")] * 3
         ),
         "inside multi_head_attention_forward",
+    ),
+    "draws on the CPU in between": (
+        lambda: torch.nn.functional.fractional_max_pool2d(
+            torch.ones(1, 1, 8, 8, device="cuda"), 2, output_size=4
+        ),
+        "of the CPU inside fractional_max_pool2d",
     ),
     "dropout of a step": (
         lambda: torch.nn.functional.dropout(torch.ones(8, 8, device="cuda")[:, ::2]),

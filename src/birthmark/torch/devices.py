@@ -15,7 +15,7 @@ from torch.utils import _device as default_device
 from birthmark.torch.machine import Machine
 from birthmark.torch.modes import FunctionMode
 from birthmark.torch.printing import with_device
-from birthmark.torch.storage import index_of, place, shared
+from birthmark.torch.storage import first_index, index_of, place, shared
 
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
@@ -152,6 +152,23 @@ def _from_data(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> tor
     return place(made, machine, index)
 
 
+def _sparse(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> torch.Tensor:  # noqa: ANN401
+    """The makers of sparse tensors."""
+    given = [args, list(kwargs.values())]
+    device = kwargs.get("device")
+    index = first_index(given, mode.machine) if device is None else mode.machine.index_of(device)
+    if index is None:
+        made: torch.Tensor = func(*args, **kwargs)
+        return made
+    return place(func(*args, **{**kwargs, "device": "cpu"}), mode.machine, index)
+
+
+def _type_as(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> torch.Tensor:  # noqa: ANN401, ARG001
+    """`Tensor.type_as`: the other's dtype and device."""
+    other = args[1] if len(args) > 1 else kwargs["other"]
+    return _to(mode, torch.Tensor.to, (args[0], other), {})
+
+
 def _new_tensor(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> torch.Tensor:  # noqa: ANN401
     """`Tensor.new_tensor`: on the device of the tensor, unless another is given."""
     named = dict(kwargs)
@@ -204,6 +221,10 @@ HANDLERS: Final[dict[Any, Callable[..., Any]]] = {
     torch.as_tensor: _from_data,
     torch.asarray: _from_data,
     torch.Tensor.new_tensor: _new_tensor,
+    torch.Tensor.type_as: _type_as,
+    torch.sparse_coo_tensor: _sparse,
+    torch.sparse_csr_tensor: _sparse,
+    torch.sparse_csc_tensor: _sparse,
     torch.Tensor.__deepcopy__: _copied,
     torch.Tensor.pin_memory: _pinned,
     torch.dropout: _dropout,

@@ -142,15 +142,20 @@ class Machine:
         """Whether that call came under `torch.autocast("cuda")`; PyTorch switches it off further down."""
         return getattr(self._calls, "autocast", False)
 
+    @property
+    def on_gpu(self) -> bool:
+        """Whether that call has a tensor on a GPU among its arguments, and names no other device."""
+        return getattr(self._calls, "on_gpu", False)
+
     @contextlib.contextmanager
-    def called(self, function: Any) -> Iterator[None]:  # noqa: ANN401 - any function of PyTorch's
+    def called(self, function: Any, *, on_gpu: bool) -> Iterator[None]:  # noqa: ANN401 - any of PyTorch's
         """While a call of the program's is handled."""
-        calls, before = self._calls, (self.handling, self.autocast)
-        calls.function, calls.autocast = function, torch.is_autocast_enabled("cuda")
+        calls, before = self._calls, (self.handling, self.autocast, self.on_gpu)
+        calls.function, calls.autocast, calls.on_gpu = function, torch.is_autocast_enabled("cuda"), on_gpu
         try:
             yield
         finally:
-            calls.function, calls.autocast = before
+            calls.function, calls.autocast, calls.on_gpu = before
 
     def index_of(self, device: Any) -> int | None:  # noqa: ANN401 - whatever torch takes as a device
         """Which GPU a device stands for; None for devices that are none ("cpu", "meta").

@@ -19,7 +19,7 @@ from birthmark.errors import NotPredicted, UsageError
 from birthmark.torch.draws import DRAWS
 from birthmark.torch.inverse_error import INVERSES, NARROW
 from birthmark.torch.machine import Machine
-from birthmark.torch.storage import index_of, place, tensors_in
+from birthmark.torch.storage import first_index, index_of, place_fresh
 
 _CPU: Final = torch.device("cpu")
 _COMPOSITE: Final = (
@@ -59,6 +59,10 @@ _FLIPS: Final = frozenset(
 )
 
 
+#: Functions that make tensors of the CPU from those of a GPU.
+_ON_CPU: Final = frozenset({torch._VF._pack_padded_sequence})  # noqa: SLF001 - called by torch.nn.utils.rnn
+
+
 class FunctionMode(TorchFunctionMode):
     """Sees the PyTorch functions that a program calls."""
 
@@ -80,11 +84,18 @@ class FunctionMode(TorchFunctionMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:  # noqa: ANN401 - PyTorch's own signature
+        named = kwargs or {}
         handler = self._handlers.get(func)
-        with self.machine.called(func):
+        given = [args, list(named.values())]
+        index = first_index(given, self.machine) if named.get("device") is None else None
+        with self.machine.called(func, on_gpu=index is not None):
             if handler is not None:
-                return handler(self, func, args, kwargs or {})
-            return func(*args, **(kwargs or {}))
+                return handler(self, func, args, named)
+            made = func(*args, **named)
+        if index is not None and func not in _ON_CPU:
+            # PyTorch's own compositions name the device of what they make, and they know the CPU only.
+            place_fresh(made, given, self.machine, index)
+        return made
 
 
 class DispatchMode(TorchDispatchMode):
@@ -109,7 +120,8 @@ class DispatchMode(TorchDispatchMode):
         given = dict(kwargs or {})
         if not isinstance(func, torch._ops.OpOverload):  # noqa: SLF001 - no operation, but a function of some
             return func(*args, **given)
-        if func.name() not in DRAWS and func._can_decompose():  # noqa: SLF001 - whole in inference mode only
+        if func.name() not in DRAWS and _has_kernel(func, "CompositeImplicitAutograd"):
+            # PyTorch has taken such operations apart before, but for inference mode.
             with self:
                 return func.decompose(*args, **given)
         index = self._target(func, args, given)
@@ -126,7 +138,7 @@ class DispatchMode(TorchDispatchMode):
         else:
             made = func(*args, **local)
         if index is not None:
-            self._mark(made, args, given, index)
+            place_fresh(made, [args, list(given.values())], self.machine, index)
         return made
 
     def _target(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int | None:  # noqa: ANN401
@@ -138,11 +150,7 @@ class DispatchMode(TorchDispatchMode):
             filled = args[0]
         if isinstance(filled, torch.Tensor):
             return index_of(filled, self.machine)
-        for tensor in tensors_in([args, list(kwargs.values())]):
-            index = index_of(tensor, self.machine)
-            if index is not None:
-                return index
-        return None
+        return first_index([args, list(kwargs.values())], self.machine)
 
     def _drawn(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], index: int | None) -> Any:  # noqa: ANN401
         generator = kwargs.get("generator")
@@ -152,6 +160,11 @@ class DispatchMode(TorchDispatchMode):
                 raise UsageError(
                     f"a draw on the CPU with a generator of {virtual.device}: expected one of the CPU, or "
                     f"device='{virtual.device}'."
+                )
+            if self.machine.on_gpu:
+                raise NotPredicted(
+                    f"random numbers of the CPU inside {_named(self.machine.handling)} of a tensor on a GPU, "
+                    "which would draw them itself; birthmark does not predict how."
                 )
             return func(*args, **kwargs)
         name = func.name()
@@ -164,7 +177,7 @@ class DispatchMode(TorchDispatchMode):
                 )
             with torch.no_grad():
                 made = handler(self.machine, *args, **kwargs)
-            self._mark(made, args, kwargs, index)
+            place_fresh(made, [args, list(kwargs.values())], self.machine, index)
             return made
         composed = _COMPOSED.get(name)
         key = _composition(func)
@@ -177,13 +190,6 @@ class DispatchMode(TorchDispatchMode):
             f"{name.removeprefix('aten::')} on cuda:{index}: birthmark does not predict what a GPU draws "
             "there; draw it on the CPU and move it, if any numbers will do."
         )
-
-    def _mark(self, made: Any, args: tuple[Any, ...], kwargs: dict[str, Any], index: int) -> None:  # noqa: ANN401
-        """Put results with memory of their own on the GPU."""
-        known = {_address(tensor) for tensor in tensors_in([args, list(kwargs.values())])}
-        for tensor in tensors_in(made):
-            if _address(tensor) not in known:
-                place(tensor, self.machine, index)
 
 
 def _normal_of(
@@ -243,15 +249,12 @@ def _is_off(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:  
 
 def _composition(func: Any) -> Any:  # noqa: ANN401
     """The key of the kernel that composes an operation of others on all devices; None where there is none."""
-    has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key  # noqa: SLF001
-    return next((key for key in _COMPOSITE if has_kernel(func.name(), key.name)), None)
+    return next((key for key in _COMPOSITE if _has_kernel(func, key.name)), None)
 
 
-def _address(tensor: torch.Tensor) -> int:
-    """By which storages, or tensors without one, are told apart."""
-    if tensor.layout is torch.strided:
-        return int(tensor.untyped_storage()._cdata)  # noqa: SLF001 - its address
-    return id(tensor)
+def _has_kernel(func: Any, key: str) -> bool:  # noqa: ANN401
+    """Whether an operation has a kernel of its own under a dispatch key."""
+    return bool(torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), key))  # noqa: SLF001
 
 
 def _named(function: Any) -> str:  # noqa: ANN401

@@ -21,7 +21,7 @@ from birthmark.torch.generators import generator_class
 from birthmark.torch.initialisers import truncated_normal
 from birthmark.torch.machine import Machine, Properties
 from birthmark.torch.modes import DispatchMode, FunctionMode
-from birthmark.torch.storage import place
+from birthmark.torch.storage import index_of, place, shared
 
 #: The tensor types of `torch.cuda`, and what PyTorch calls their dtypes.
 TENSOR_TYPES = {
@@ -71,6 +71,7 @@ def patches(machine: Machine) -> list[Patch]:
             truncated_normal(machine, torch.nn.init._no_grad_trunc_normal_),
         ),
         Patch(torch.cuda, "default_generators", machine.generators),
+        Patch(torch.Tensor, "new", _new(machine, torch.Tensor.new)),
         Patch(threading.Thread, "start", _starting(machine, threading.Thread.start)),
     ]
     # A backward pass, and the hooks on what it saves, can call the program again, as checkpointing does.
@@ -114,7 +115,10 @@ def patched(machine: Machine) -> Iterator[None]:
     """Put all patches in place, and everything back afterwards, whatever happens in between."""
     with contextlib.ExitStack() as stack:
         for patch in patches(machine):
-            stack.callback(setattr, patch.owner, patch.name, getattr(patch.owner, patch.name))
+            if patch.name in vars(patch.owner):
+                stack.callback(setattr, patch.owner, patch.name, vars(patch.owner)[patch.name])
+            else:  # inherited
+                stack.callback(delattr, patch.owner, patch.name)
             setattr(patch.owner, patch.name, patch.value)
         yield
 
@@ -173,6 +177,20 @@ class TensorType(type):
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, torch.Tensor) and instance.is_cuda and instance.dtype == cls.dtype
+
+
+def _new(machine: Machine, plain: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """What stands for `Tensor.new`, a maker of old that no mode sees: on the device of the tensor."""
+
+    def new(tensor: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:  # noqa: ANN401 - as PyTorch's own
+        device = kwargs.pop("device", None)
+        index = index_of(tensor, machine) if device is None else machine.index_of(device)
+        if index is None:
+            return plain(tensor, *args, **kwargs, **({} if device is None else {"device": device}))
+        made = plain(tensor, *args, **kwargs)
+        return made if shared(made, tensor) else place(made, machine, index)
+
+    return new
 
 
 class Stream:

@@ -25,24 +25,39 @@ _TAG = "_birthmark_virtual_gpu"
 
 def index_of(tensor: torch.Tensor, machine: Machine) -> int | None:
     """The GPU of the machine that a tensor lies on; None for all others."""
-    if tensor.layout is not torch.strided:
-        return None
-    tag = getattr(tensor.untyped_storage(), _TAG, None)
+    held = _held(tensor)
+    tag = None if held is None else getattr(held.untyped_storage(), _TAG, None)
     return tag[1] if tag is not None and tag[0] is machine.token else None
 
 
 def place(tensor: torch.Tensor, machine: Machine, index: int | None) -> torch.Tensor:
     """Put a tensor's storage on a GPU of the machine, or with None back on the CPU; the same tensor."""
-    if tensor.layout is torch.strided and tensor.device.type == "cpu":
-        setattr(tensor.untyped_storage(), _TAG, None if index is None else (machine.token, index))
+    held = _held(tensor)
+    if held is not None and held.device.type == "cpu":
+        setattr(held.untyped_storage(), _TAG, None if index is None else (machine.token, index))
     return tensor
+
+
+def first_index(values: Any, machine: Machine) -> int | None:  # noqa: ANN401 - arguments of any operation
+    """The GPU of the first tensor among arguments that lies on one; None where none does."""
+    for tensor in tensors_in(values):
+        index = index_of(tensor, machine)
+        if index is not None:
+            return index
+    return None
+
+
+def place_fresh(made: Any, given: Any, machine: Machine, index: int) -> None:  # noqa: ANN401 - of any operation
+    """Put results on a GPU, but for those in the memory of an argument."""
+    known = {_address(tensor) for tensor in tensors_in(given)}
+    for tensor in tensors_in(made):
+        if _address(tensor) not in known:
+            place(tensor, machine, index)
 
 
 def shared(first: torch.Tensor, second: torch.Tensor) -> bool:
     """Whether two tensors lie in one storage."""
-    if first.layout is not torch.strided or second.layout is not torch.strided:
-        return first is second
-    return bool(first.untyped_storage()._cdata == second.untyped_storage()._cdata)  # noqa: SLF001 - its address
+    return _address(first) == _address(second)
 
 
 def tensors_in(values: Any) -> Iterator[torch.Tensor]:  # noqa: ANN401 - arguments or results of any operation
@@ -52,6 +67,21 @@ def tensors_in(values: Any) -> Iterator[torch.Tensor]:  # noqa: ANN401 - argumen
     elif isinstance(values, (list, tuple)):
         for value in values:
             yield from tensors_in(value)
+
+
+def _held(tensor: torch.Tensor) -> torch.Tensor | None:
+    """The tensor whose storage carries the tag: a sparse one's values; None where there is no storage."""
+    if tensor.layout is torch.strided:
+        return tensor
+    if tensor.layout is torch.sparse_coo:
+        return tensor._values()  # noqa: SLF001 - `values` wants a coalesced tensor
+    return tensor.values() if hasattr(tensor, "crow_indices") or hasattr(tensor, "ccol_indices") else None
+
+
+def _address(tensor: torch.Tensor) -> int:
+    """By which storages, or tensors without one, are told apart."""
+    held = _held(tensor)
+    return id(tensor) if held is None else int(held.untyped_storage()._cdata)  # noqa: SLF001 - its address
 
 
 def in_order(tensor: torch.Tensor) -> torch.Tensor:
