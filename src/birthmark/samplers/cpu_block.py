@@ -88,6 +88,16 @@ class BlockNormal:
         return library_normal(words[0], words[1], sine, mean, std, fused=fused)
 
 
+def whole(sampler: BlockNormal, words: NDArray[np.uint32]) -> Values:
+    """All values of a draw from its words in order; both of a pair at once where AVX2 makes them."""
+    call = sampler.call
+    half = is_half(call.dtype)
+    if call.dtype == "float64" or not call.computing.vector or (half and call.rules.half != "vector"):
+        return sampler.values(lambda places: words[places], np.arange(call.size, dtype=np.int64))
+    made = cpu_normal.fill(words, call.size, *call.bounds, half=half)
+    return carried(made, call.dtype) if half else made
+
+
 def library_normal(
     radius: NDArray[np.uint32],
     angle: NDArray[np.uint32],

@@ -138,8 +138,12 @@ def fill(
     needed = consumed(size, half=half)
     if len(words) < needed:
         raise UsageError(f"{len(words)} words for a draw of {size} elements; expected {needed}.")
-    radius, angle, sine = places(size, np.arange(size, dtype=np.int64), half=half)
-    return normal(words[radius], words[angle], sine, mean, std)
+    out = np.empty(size, np.float32)
+    full = size - size % BLOCK
+    _blocks(words[:full], np.float32(mean), np.float32(std), out)
+    if full < size:
+        _blocks(words[needed - BLOCK : needed], np.float32(mean), np.float32(std), out[size - BLOCK :])
+    return out
 
 
 @kernel(inline=True)
@@ -198,6 +202,16 @@ def pair(
     r = np.sqrt(np.float32(_MINUS_TWO * logarithm(u)))
     cosine, sine = circle(np.float32(_TWO_PI * unit(angle)))
     return fma(np.float32(r * cosine), std, mean), fma(np.float32(r * sine), std, mean)
+
+
+@kernel()
+def _blocks(words: NDArray[np.uint32], mean: np.float32, std: np.float32, out: NDArray[np.float32]) -> None:
+    """Whole blocks in order; both values of a pair at once."""
+    for block in range(0, len(words), 16):
+        for k in range(block, block + 8):
+            first, second = pair(words[k], words[k + 8], mean, std)
+            out[k] = first
+            out[k + 8] = second
 
 
 @kernel()

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from birthmark.errors import UsageError
 from birthmark.samplers.cpu_arithmetic import arithmetic_of
+from birthmark.samplers.cpu_block import BlockNormal
+from birthmark.samplers.cpu_block import whole as whole_blocks
 from birthmark.samplers.cpu_call import CpuCall, Values
 from birthmark.samplers.cpu_double import whole
 from birthmark.samplers.cpu_samplers import sampler_of
@@ -112,6 +114,8 @@ class CpuStream:
             return self._scalar(call)
         if isinstance(sampler, Redrawn) and isinstance(normal_sampler(call, None), ScalarNormal):
             return self._redrawn(call)
+        if isinstance(sampler, BlockNormal):
+            return whole_blocks(sampler, self.words(sampler.consumed))
         ahead = _Ahead(self)
         indices = np.arange(call.size, dtype=np.int64)
         if isinstance(sampler, Redrawn | Rejected):
