@@ -63,25 +63,21 @@ def match_trace(
     Raises:
         UsageError: the trace does not fit; the message names the first tensor that differs.
     """
-    tried = [
-        (_problem(trace, tensors, naming, partial=partial), naming)
-        for naming in _namings(trace, tensors, prefix)
-    ]
-    fitting = [naming for problem, naming in tried if problem is None]
-    most = max((_shared(trace, tensors, naming) for naming in fitting), default=0)
-    fitting = [naming for naming in fitting if _shared(trace, tensors, naming) == most]
-    fitting = [naming for naming in fitting if naming.strip == fitting[0].strip]
+    found = {naming: _count(trace, tensors, naming) for naming in _namings(trace, tensors, prefix)}
+    likely = [naming for naming, count in found.items() if count == max(found.values())]
+    likely = [naming for naming in likely if naming.strip == likely[0].strip]
+    problems = [_problem(trace, tensors, naming, partial=partial) for naming in likely]
+    fitting = [naming for naming, problem in zip(likely, problems, strict=True) if problem is None]
+    if not fitting:
+        raise UsageError(
+            f"the trace does not fit the checkpoint: {problems[0]}.",
+            advice="Trace the model that the checkpoint is of.",
+        )
     if len(fitting) > 1:
         choice = ", ".join(naming.prefix or "(none)" for naming in fitting)
         raise UsageError(
             f"the trace fits the checkpoint's tensors under several names: {choice}.",
             advice="Name the one that is meant with --prefix.",
-        )
-    if not fitting:
-        best = max(tried, key=lambda each: _shared(trace, tensors, each[1]))
-        raise UsageError(
-            f"the trace does not fit the checkpoint: {best[0]}.",
-            advice="Trace the model that the checkpoint is of.",
         )
     naming = fitting[0]
     names = {
@@ -111,14 +107,9 @@ def _namings(trace: Trace, tensors: Mapping[str, TensorInfo], prefix: str | None
             yield Naming(strip, each)
 
 
-def _shared(trace: Trace, tensors: Mapping[str, TensorInfo], naming: Naming) -> int:
-    """How many tensors a naming finds in the right shape."""
-    count = 0
-    for each in trace.tensors:
-        stored = naming.stored(each.name)
-        info = tensors.get(stored) if stored is not None else None
-        count += info is not None and info.shape == each.shape
-    return count
+def _count(trace: Trace, tensors: Mapping[str, TensorInfo], naming: Naming) -> int:
+    """How many tensors of the trace the checkpoint has under a naming."""
+    return sum(naming.stored(each.name) in tensors for each in trace.tensors)
 
 
 def _problem(trace: Trace, tensors: Mapping[str, TensorInfo], naming: Naming, *, partial: bool) -> str | None:
