@@ -337,12 +337,28 @@ def test_stand_ins_are_counted(gpu: VirtualDevice) -> None:
     torch.randn(8, device="cuda")
     torch.rand(8, device="cuda", dtype=torch.float64)
     torch.randint(9, (8,), device="cuda")
+    torch.nn.init.trunc_normal_(empty(torch.float32, 8))
     assert gpu.stand_ins == {}
 
-    torch.empty(8, device="cuda").exponential_()
+    empty(torch.float32, 8).exponential_()
+    empty(torch.float32, 8).log_normal_()
     torch.randn(8, device="cuda", dtype=torch.float64)
-    torch.empty(8, device="cuda").erfinv_()
-    assert gpu.stand_ins == {"exponential": 1, "normal": 1, "erfinv": 1}
+    empty(torch.float32, 8).erfinv_()
+    assert gpu.stand_ins == {"exponential": 1, "lognormal": 1, "normal": 1, "erfinv": 1}
+
+
+@pytest.mark.parametrize(("version", "gpu_name", "expected"), [
+    ("2.11", "T4", {"truncated-normal": 1}), ("2.13", "T4", {}), ("2.13", "MI300X", {"normal": 3}),
+])  # fmt: skip
+def test_stand_ins_depend_on_version_and_device(
+    version: str, gpu_name: str, expected: dict[str, int]
+) -> None:
+    """Truncated normals up to 2.11 in float32 invert the error function; AMD's logarithm is not public."""
+    with virtual_device(gpu_name, version=version) as device:
+        torch.randn(8, device="cuda")
+        torch.nn.init.trunc_normal_(empty(torch.float32, 8), a=-9, b=9)
+        torch.nn.init.trunc_normal_(empty(torch.bfloat16, 8), a=-9, b=9)
+    assert device.stand_ins == expected
 
 
 @pytest.mark.slow

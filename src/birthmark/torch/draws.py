@@ -22,7 +22,9 @@ from birthmark.samplers.derived import Cauchy, Geometric, LogNormal
 from birthmark.samplers.draw import Draw
 from birthmark.samplers.dropout import vector_of
 from birthmark.samplers.exponential import Exponential
+from birthmark.samplers.fill import LANES
 from birthmark.samplers.integers import Integers
+from birthmark.samplers.storing import TRUNCATED
 from birthmark.torch.generators import PlainGenerator, VirtualGenerator
 from birthmark.torch.machine import Drawn, Machine
 from birthmark.torch.storage import in_order, index_of, pieces
@@ -280,12 +282,14 @@ def _tell(
 
 def _note(machine: Machine, sampler: Sampler, arithmetic: str) -> None:
     """Count a draw whose last bits rest on stand-ins for tables that are not public."""
-    uniform = sampler.source != "normal"
-    exact = isinstance(sampler, (Draw, Integers, Bernoulli)) and (
-        uniform or (arithmetic != "amd" and sampler.unroll == 4)
-    )
+    kind = sampler.distribution if isinstance(sampler, Draw) else type(sampler).__name__.lower()
+    if isinstance(sampler, Draw) and kind == TRUNCATED and sampler.source == "uniform":
+        exact = sampler.dtype == "bfloat16" and arithmetic != "amd"
+    elif sampler.source == "normal":
+        exact = isinstance(sampler, Draw) and arithmetic != "amd" and sampler.unroll == LANES
+    else:
+        exact = isinstance(sampler, (Draw, Integers, Bernoulli))
     if not exact:
-        kind = sampler.distribution if isinstance(sampler, Draw) else type(sampler).__name__.lower()
         machine.stand_ins[kind] += 1
 
 
