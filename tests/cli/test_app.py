@@ -192,6 +192,20 @@ class TestCommands:
         # The first values that many people print for seed 42 on any GPU, in bfloat16.
         assert values[0, :3].tolist() == [0.1943359375, 2.15625, -0.171875]
 
+    def test_predict_on_the_cpu(self, tmp_path: Path) -> None:
+        """The CPU generator's numbers after some words, and no options of a GPU beside them."""
+        path = tmp_path / "cpu.npz"
+        call = ("predict", "--seed", "7", "--device", "cpu", "--shape", "4,16", "-o", path)
+        shown = birthmark(*call, "--index", "64", cache=tmp_path).stdout
+        torch = pytest.importorskip("torch")
+        torch.manual_seed(7)
+        torch.randn(64)
+        with np.load(path) as file:
+            assert file["values"].tolist() == torch.randn(4, 16).tolist()
+
+        assert "64 words before" in shown
+        assert_fails(birthmark(*call, "--offset", "4", cache=tmp_path), 2, "belong to a GPU")
+
     def test_devices(self, tmp_path: Path) -> None:
         """What shares one G stands together."""
         shown = birthmark("devices", "--threads", "270336", cache=tmp_path).stdout

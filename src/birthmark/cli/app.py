@@ -131,7 +131,7 @@ def predict(
     shape: Annotated[str, typer.Option(help="The tensor's shape, e.g. 128256,4096.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The .npz file to write.")],
     device: Annotated[
-        str | None, typer.Option(help='The GPU, e.g. "H100 SXM"; see `birthmark devices`.')
+        str | None, typer.Option(help='The GPU, e.g. "H100 SXM" (see `birthmark devices`), or cpu.')
     ] = None,
     threads: Annotated[
         int | None, typer.Option(help="G, for a GPU that is not in the table, instead of --device.")
@@ -184,7 +184,10 @@ def predict(
         typer.Option(help="For each dimension of the mesh: which of the tensor's it cuts, or r; e.g. 0,r."),
     ] = None,
     rows: Annotated[str | None, typer.Option(metavar="START:STOP", help="Only these rows.")] = None,
-    offset: Annotated[int, typer.Option(min=0, help="The generator's offset; a multiple of 4.")] = 0,
+    offset: Annotated[int, typer.Option(min=0, help="A GPU generator's offset; a multiple of 4.")] = 0,
+    index: Annotated[
+        int | None, typer.Option(min=0, help="With --device cpu: 32-bit words drawn before (0).")
+    ] = None,
 ) -> None:
     """Initial values for a seed and a device, as an array file."""
     from birthmark.cli.predicting import Request, run
@@ -208,6 +211,7 @@ def predict(
             placements=placements,
             rows=rows,
             offset=offset,
+            index=index,
         )
     )
 

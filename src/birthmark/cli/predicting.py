@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,6 +33,7 @@ class Request:
     placements: str | None
     rows: str | None
     offset: int
+    index: int | None
 
 
 def run(asked: Request) -> None:
@@ -42,7 +43,7 @@ def run(asked: Request) -> None:
     from birthmark.recipes.sharding import Sharding
 
     if (asked.device is None) == (asked.threads is None):
-        raise UsageError("name a GPU with --device, or its number of threads with --threads.")
+        raise UsageError("name a GPU (or cpu) with --device, or a GPU's number of threads with --threads.")
     if (asked.mesh is None) != (asked.placements is None):
         raise UsageError("a distributed tensor needs both --mesh and --placements.")
     numbers = {
@@ -55,6 +56,11 @@ def run(asked: Request) -> None:
             "truncated normals are other values from torch 2.12 on: name the release with --torch-version."
         )
     shape = parse_shape(asked.shape)
+    if asked.device is not None and asked.device.strip().casefold() == "cpu":
+        _on_cpu(asked, shape, distribution, numbers)
+        return
+    if asked.index is not None:
+        raise UsageError("--index counts words of the CPU generator; a GPU's position is its --offset.")
     drawn = prediction(
         asked.seed,
         shape,
@@ -74,15 +80,52 @@ def run(asked: Request) -> None:
     )
     save(asked.output, drawn)
     facts = drawn.metadata()
-    given = ", ".join(f"{name} {number}" for name, number in drawn.parameters.items())
-    typer.echo(
-        f"{asked.output}: {distribution}{f' ({given})' if given else ''}, seed {asked.seed}, "
-        f"{asked.device or 'GPU'} (G = {facts['threads']:,})"
+    where = f"{asked.device or 'GPU'} (G = {facts['threads']:,})"
+    _say(asked, shape, distribution, drawn.parameters, where, exact=drawn.exact)
+
+
+def _on_cpu(
+    asked: Request, shape: tuple[int, ...], distribution: str, numbers: dict[str, float | int | None]
+) -> None:
+    """The same with PyTorch's CPU generator, which has a position in words and no layout."""
+    from birthmark.cpu_prediction import cpu_prediction
+    from birthmark.prediction_file import save
+
+    if asked.shards != 1 or asked.mesh is not None or asked.offset or asked.cuda is not None:
+        raise UsageError("--shards, --mesh, --offset and --cuda-version belong to a GPU, not to the CPU.")
+    drawn = cpu_prediction(
+        asked.seed,
+        shape,
+        index=asked.index or 0,
+        dtype=asked.dtype,
+        distribution=distribution,
+        parameters=numbers,
+        rows=parse_range("--rows", asked.rows, most=shape[0]) if asked.rows is not None else None,
+        torch=asked.torch,
+        cast=asked.cast,
     )
-    exact = "bit for bit what stock PyTorch draws there" if drawn.exact else "not proved to the last bit"
+    save(asked.output, drawn)
+    where = f"CPU, {asked.index or 0:,} words before"
+    _say(asked, shape, distribution, drawn.parameters, where, exact=drawn.exact)
+
+
+def _say(
+    asked: Request,
+    shape: tuple[int, ...],
+    distribution: str,
+    numbers: Mapping[str, float | int | None],
+    where: str,
+    *,
+    exact: bool,
+) -> None:
+    """What was written, in two lines."""
+    given = ", ".join(f"{name} {number}" for name, number in numbers.items())
+    draw = f"{distribution}{f' ({given})' if given else ''}"
+    typer.echo(f"{asked.output}: {draw}, seed {asked.seed}, {where}")
+    quality = "bit for bit what stock PyTorch draws there" if exact else "not proved to the last bit"
     stored = f"{asked.dtype} cast to {asked.cast}" if asked.cast else asked.dtype
     rows = f", rows {asked.rows}" if asked.rows else ""
-    typer.echo(f"values {'x'.join(map(str, shape))}{rows}, {stored}; {exact}")
+    typer.echo(f"values {'x'.join(map(str, shape))}{rows}, {stored}; {quality}")
 
 
 def _distribution(named: str | None, numbers: dict[str, float | int | None]) -> str:
