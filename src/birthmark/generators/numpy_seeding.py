@@ -33,7 +33,8 @@ _THIRTY = np.uint32(30)
 
 _INIT_A = np.uint32(0x43B0D7E5)
 _MULT_A = np.uint32(0x931E8875)
-_INIT_B = np.uint32(0x8B51F9DD)
+#: The constant that the first word of a state is hashed with.
+INIT_B = np.uint32(0x8B51F9DD)
 _MULT_B = np.uint32(0x58F38DED)
 _MIX_L = np.uint32(0xCA01F9DD)
 _MIX_R = np.uint32(0x4973F715)
@@ -142,6 +143,43 @@ def _mixed(x: np.uint32, y: np.uint32) -> np.uint32:
     return np.uint32(result ^ np.uint32(result >> _HALF))
 
 
+@kernel(inline=True)
+def _spread(
+    source: np.uint32, x: np.uint32, y: np.uint32, z: np.uint32, constant: np.uint32
+) -> tuple[np.uint32, np.uint32, np.uint32, np.uint32]:
+    """Three pool words after one was mixed into each, and the constant that follows."""
+    value, constant = _hashed(source, constant)
+    x = _mixed(x, value)
+    value, constant = _hashed(source, constant)
+    y = _mixed(y, value)
+    value, constant = _hashed(source, constant)
+    return x, y, _mixed(z, value), constant
+
+
+@kernel(inline=True)
+def pool_of_seed(seed: np.uint64) -> tuple[np.uint32, np.uint32, np.uint32, np.uint32]:
+    """`pool_of` the two words of a seed below 2^64, without an array."""
+    low, high = np.uint32(seed & np.uint64(0xFFFFFFFF)), np.uint32(seed >> np.uint64(32))
+    p0, constant = _hashed(low, _INIT_A)
+    p1, constant = _hashed(high, constant)
+    p2, constant = _hashed(np.uint32(0), constant)
+    p3, constant = _hashed(np.uint32(0), constant)
+    p1, p2, p3, constant = _spread(p0, p1, p2, p3, constant)
+    p0, p2, p3, constant = _spread(p1, p0, p2, p3, constant)
+    p0, p1, p3, constant = _spread(p2, p0, p1, p3, constant)
+    p0, p1, p2, constant = _spread(p3, p0, p1, p2, constant)
+    return p0, p1, p2, p3
+
+
+@kernel(inline=True)
+def state_word(word: np.uint32, constant: np.uint32) -> tuple[np.uint32, np.uint32]:
+    """One word that a pool word gives, and the constant that follows."""
+    value = np.uint32(word ^ constant)
+    constant = np.uint32(constant * _MULT_B)
+    value = np.uint32(value * constant)
+    return np.uint32(value ^ np.uint32(value >> _HALF)), constant
+
+
 @kernel()
 def pool_of(entropy: NDArray[np.uint32]) -> NDArray[np.uint32]:
     """The pool that a SeedSequence makes of assembled entropy words, uint32[4]."""
@@ -166,10 +204,7 @@ def pool_of(entropy: NDArray[np.uint32]) -> NDArray[np.uint32]:
 def state_words(pool: NDArray[np.uint32], words: int) -> NDArray[np.uint32]:
     """The words that a pool gives, uint32[words]."""
     out = np.empty(words, np.uint32)
-    constant = _INIT_B
+    constant = INIT_B
     for i in range(words):
-        value = np.uint32(pool[i % POOL] ^ constant)
-        constant = np.uint32(constant * _MULT_B)
-        value = np.uint32(value * constant)
-        out[i] = np.uint32(value ^ np.uint32(value >> _HALF))
+        out[i], constant = state_word(pool[i % POOL], constant)
     return out

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from birthmark.errors import UsageError
-from birthmark.generators.numpy_seeding import pool_of, seed_sequence, state_words
+from birthmark.generators.numpy_seeding import INIT_B, pool_of_seed, seed_sequence, state_word
 from birthmark.numerics.compiled import kernel
 
 MULTIPLIER: Final = 0x2360ED051FC65DA44385DF649FCCF645
@@ -151,16 +151,21 @@ def output(high: np.uint64, low: np.uint64) -> np.uint64:
 
 
 @kernel(inline=True)
+def _joined(low: np.uint32, high: np.uint32, constant: np.uint32) -> tuple[np.uint64, np.uint32]:
+    """A 64-bit word of a SeedSequence from two pool words, and the constant that follows."""
+    first, constant = state_word(low, constant)
+    second, constant = state_word(high, constant)
+    return np.uint64(first) | (np.uint64(second) << _HALF), constant
+
+
+@kernel(inline=True)
 def started(seed: np.uint64) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
     """`pcg64_of` in halves, for a seed below 2^64."""
-    entropy = np.empty(2, np.uint32)
-    entropy[0] = np.uint32(seed & _MASK)
-    entropy[1] = np.uint32(seed >> _HALF)
-    words = state_words(pool_of(entropy), 8)
-    w0 = np.uint64(words[0]) | (np.uint64(words[1]) << _HALF)
-    w1 = np.uint64(words[2]) | (np.uint64(words[3]) << _HALF)
-    w2 = np.uint64(words[4]) | (np.uint64(words[5]) << _HALF)
-    w3 = np.uint64(words[6]) | (np.uint64(words[7]) << _HALF)
+    p0, p1, p2, p3 = pool_of_seed(seed)
+    w0, constant = _joined(p0, p1, INIT_B)
+    w1, constant = _joined(p2, p3, constant)
+    w2, constant = _joined(p0, p1, constant)
+    w3, constant = _joined(p2, p3, constant)
     c_high = np.uint64((w2 << _ONE) | (w3 >> _SIXTY_THREE))
     c_low = np.uint64((w3 << _ONE) | _ONE)
     low = np.uint64(c_low + w1)
