@@ -82,7 +82,7 @@ def test_what_is_printed_says_what_was_drawn(tmp_path: Path) -> None:
         (("--low", "0"), "both --low and --high"),
         (("--low", "0", "--high", "1", "--std", "2"), "belong to a normal"),
         (("--mesh", "4"), "both --mesh and --placements"),
-        (("--device", "A100"), "--device, or its number"),
+        (("--device", "A100"), "with --device, or a GPU"),
         (("--distribution", "gamma"), "unknown distribution"),
         (("--parameter", "rate=2"), "'rate' is no number of normal"),
         (("--std", "wide"), "--std"),
