@@ -25,6 +25,8 @@ from birthmark.reports.reading import (
 from birthmark.search.origin import Found, Origin
 from birthmark.search.solve.selections import SOLVE_TRIALS
 
+#: Share of the explained values that are bit-exact where the arithmetic is the right one.
+ALL_BUT_FEW = 0.99
 #: More tensors than this are counted, not named, in one line.
 MOST_NAMED = 4
 
@@ -154,6 +156,12 @@ def _finding_notes(one: SolvedReading) -> list[str]:
     if len(judgement.arithmetics) > 1:
         notes.append(
             f"The values of {tensor} are the same in both arithmetics: {' and '.join(judgement.arithmetics)}."
+        )
+    elif judgement.exact.equal < ALL_BUT_FEW * int(judgement.units.explained.sum()):
+        notes.append(
+            f"{judgement.exact.equal:,} of {judgement.exact.of:,} values of {tensor} are predicted bit for "
+            "bit, the others to within rounding: another build, whose mathematical functions round "
+            "otherwise, drew them."
         )
     elif origin.arithmetic == "cpu-unfused":
         notes.append(

@@ -12,9 +12,9 @@ from birthmark.generators.mt19937 import STEPPED
 from birthmark.numerics.dtypes import round_to
 from birthmark.samplers.cpu_draw import CpuDraw
 from birthmark.samplers.cpu_normal import places
-from birthmark.samplers.cpu_uniform import SCALINGS
 from birthmark.search.cpu_standard import standard_values
 from birthmark.search.origin import DECOYS, DECOYS_FAR
+from birthmark.search.solve.fit import ARITHMETICS
 
 #: Elements further apart than this are replaced by the first ones: each decoy runs through what lies between.
 SPAN: Final = 1 << 20
@@ -28,7 +28,7 @@ class CpuOrigin:
         distribution: "normal" (mean 0) or "uniform" (symmetric around 0).
         size: elements of the tensor; 16 or more for a normal.
         scale: standard deviation or bound.
-        arithmetic: "cpu-fused" or "cpu-unfused".
+        arithmetic: of uniforms "cpu-fused" or "cpu-unfused", of normals "cpu-fused" or "cpu-scalar".
         seed: its low 32 bits.
         index: words that the generator gave before; negative where the first elements came from elsewhere.
         dtype: the narrowest dtype that holds the stored values.
@@ -66,10 +66,9 @@ class CpuOrigin:
         return replace(self, index=self.index + 1)
 
     def others(self) -> tuple[CpuOrigin, ...]:
-        """The same in the other arithmetic; none for normals, which have one."""
-        if self.distribution == "normal":
-            return ()
-        return tuple(replace(self, arithmetic=name) for name in SCALINGS if name != self.arithmetic)
+        """The same in the other arithmetics."""
+        names = ARITHMETICS[self.distribution]
+        return tuple(replace(self, arithmetic=name) for name in names if name != self.arithmetic)
 
     def words(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
         """The (first) stream position behind each element: equal only for values of the same words."""

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 
 from birthmark.errors import UsageError
 from birthmark.samplers.cpu_normal import BLOCK
-from birthmark.samplers.cpu_uniform import SCALINGS
 from birthmark.search.cpu_origin import CpuOrigin
 from birthmark.search.cpu_seeds import BUDGET, SeedSearch, search_seeds
 from birthmark.search.origin import Found
-from birthmark.search.solve.fit import fitted
+from birthmark.search.solve.fit import ARITHMETICS, fitted
 from birthmark.search.solve.readings import Reading, readings
 from birthmark.search.solve.selections import USUAL_SCALES, observed
 from birthmark.search.stream import locate
@@ -100,7 +99,7 @@ def candidate_at(
     """
     seen, likely = observed(selection), (*nominals, *USUAL_SCALES)
     scale = reading.scale if reading is not None else None
-    names = tuple(SCALINGS) if selection.distribution == "uniform" else ("cpu-fused",)
+    names = ARITHMETICS[selection.distribution]
     fits = [(fitted(seen, seed, index, name, scale, likely), name) for name in names]
     fit, arithmetic = max(fits, key=lambda one: int(one[0].equal.sum()))
     origin = CpuOrigin(selection.distribution, seen.size, fit.scale, arithmetic, seed, index, seen.dtype)

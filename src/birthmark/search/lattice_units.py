@@ -137,7 +137,7 @@ def _uniforms(beginnings: NDArray[np.float64], take: Take, bound: float, axis: A
     arithmetic = max(shares, key=lambda name: int((shares[name] * HEAD >= HEAD - MOST_OFF).sum()))
     ids = ids[shares[arithmetic] * HEAD >= HEAD - MOST_OFF]
     if not len(ids):
-        return ids
+        return np.zeros(0, np.int64)
     sure: NDArray[np.int64] = ids[_uniform_share(take(axis, ids), bound, arithmetic) >= LEAST_SHARE]
     return sure
 
@@ -149,7 +149,7 @@ def _normal_rows(heads: Heads, take: Take, rows: int, columns: int, std: float) 
     on, _ = _pairs_on(heads.rows[ids], flat, rows * columns, std)
     ids = ids[on.sum(axis=1) >= BLOCK - 2 * MOST_OFF]
     if not len(ids):
-        return ids
+        return np.zeros(0, np.int64)
     flat = ids[:, None] * columns + np.arange(columns)
     on, paired = _pairs_on(take("row", ids), flat, rows * columns, std)
     enough = paired.sum(axis=1) >= HEAD

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +18,12 @@ from birthmark.samplers.cpu_uniform import SCALINGS
 from birthmark.search.solve.readings import Observation
 from birthmark.search.solve.scales import usual_deviations
 
+#: The arithmetics that give different values: of uniforms by their rounding, of normals by their kernel.
+ARITHMETICS: Final = {"uniform": tuple(SCALINGS), "normal": ("cpu-fused", "cpu-scalar")}
 #: What the sampler's own float32 roundings can add to a value, relatively.
 _ROUNDING = 2.0**-22
+#: How far off the scale can seem where another build's last bits differ, relatively.
+_BUILDS = 2.0**-21
 #: Scales that are looked at before the middle of the interval is taken.
 _MOST_TRIED = 4096
 
@@ -55,11 +60,12 @@ def fitted(
         return Fit(scale, True, predicted(seen, seed, index, arithmetic, scale) == seen.values)
     standard = predicted(seen, seed, index, arithmetic, 1.0, rounded=False).astype(np.float64)
     least, most = _interval(seen, standard)
-    usual = usual_deviations(least, most) if seen.distribution == "normal" else _usual_bounds(least, most)
+    low, high = least * (1.0 - _BUILDS), most * (1.0 + _BUILDS)
+    usual = usual_deviations(low, high) if seen.distribution == "normal" else _usual_bounds(low, high)
     for number, candidate in enumerate(chain(nominals, usual)):
         if number >= _MOST_TRIED:
             break
-        if least <= candidate <= most:
+        if low <= candidate <= high:
             return Fit(candidate, True, predicted(seen, seed, index, arithmetic, candidate) == seen.values)
     middle = 0.5 * (least + most)
     return Fit(middle, False, predicted(seen, seed, index, arithmetic, middle) == seen.values)
@@ -68,14 +74,12 @@ def fitted(
 def arithmetic_of(seen: Observation, seed: int, index: int, scale: float) -> tuple[str, bool]:
     """The arithmetic that predicts more of the values, and whether the other one predicts fewer.
 
-    Both predict the same where products are exact (bounds that are powers of two), where values were rounded
-    afterwards, and for normals, whose arithmetic is one.
+    Uniforms are the same in both where products are exact (bounds that are powers of two); all values are
+    where they were rounded afterwards.
     """
-    if seen.distribution == "normal":
-        return "cpu-fused", False
     equal = {
         name: int(np.count_nonzero(predicted(seen, seed, index, name, scale) == seen.values))
-        for name in SCALINGS
+        for name in ARITHMETICS[seen.distribution]
     }
     best = max(equal, key=lambda name: equal[name])
     return best, min(equal.values()) < equal[best]

@@ -38,7 +38,7 @@ class Solved:
         seed: the low 32 bits of the seed; the generator never saw more.
         index: 32-bit words drawn before the tensor's first element. Negative if the tensor's first elements
             cannot have come from this stream, as in tables that were enlarged later.
-        arithmetic: "cpu-fused" or "cpu-unfused".
+        arithmetic: of uniforms "cpu-fused" or "cpu-unfused", of normals "cpu-fused" or "cpu-scalar".
         scale: standard deviation or bound of the draw.
         scale_written: whether `scale` is a number that fits exactly and that somebody would write down.
         exact: whether the values were inverted exactly, rather than read as intervals.
@@ -52,8 +52,7 @@ class Solved:
         alone: normal values that were not used because their partner is not there.
         indices: int64[n], the indices of the values, ascending.
         equal: bool[n], which values the draw predicts bit for bit.
-        arithmetic_decided: whether the values rule the other arithmetic out; never for normals, which have
-            one.
+        arithmetic_decided: whether the values rule the other arithmetic out.
     """
 
     seed: int
@@ -160,8 +159,10 @@ def solve(
         if found.window is not None:
             return _traced(seen, reading, found, furthest, nominals)
         failure = _worse(failure, explained(found))
-        # This generator in this order for certain, or for certain another one: no reading knows more.
-        if found.recurring or found.reason == "coarser":
+        # For certain another generator, or this one with too few values: no other reading knows more. Where
+        # the recurrence holds and words contradict each other, they are read less sharply once more: other
+        # builds' last bits are one step off.
+        if found.reason == "coarser" or (found.recurring and found.reason != "inconsistent"):
             return explained(found)
     return failure or Unsolved("too-few", "no values to solve from.")
 

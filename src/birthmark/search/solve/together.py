@@ -18,7 +18,7 @@ from birthmark.errors import UsageError
 from birthmark.generators.mt19937_rewind import FURTHEST, origin_of
 from birthmark.samplers.cpu_normal import BLOCK
 from birthmark.search.solve.equations import Words
-from birthmark.search.solve.fit import Fit, fitted
+from birthmark.search.solve.fit import Fit, arithmetic_of, fitted
 from birthmark.search.solve.readings import Observation, Reading, observation, readings
 from birthmark.search.solve.recover import ATTEMPTS, Agreement, Recovery, Tally, recover
 from birthmark.search.solve.solve import Unsolved, explained, worthwhile
@@ -65,7 +65,7 @@ class Together:
             chosen because they agreed.
         holdout: words that the solution did not use, and how many of them it predicts.
         attempts: random subsets that were tried.
-        arithmetics: "cpu-fused" or "cpu-unfused", for each piece.
+        arithmetics: the one that predicts most, for each piece.
         fits: the scale of each piece and which of its values, by ascending index, the draw predicts.
     """
 
@@ -141,10 +141,15 @@ def _joined(
 def _fitted(
     read: list[tuple[Piece, Observation, Reading]], found: Recovery, seed: int, index: int
 ) -> Together:
-    fits = tuple(
-        fitted(seen, seed, index + piece.start, reading.arithmetic, reading.scale, piece.nominals)
-        for piece, seen, reading in read
-    )
+    fits, arithmetics = [], []
+    for piece, seen, reading in read:
+        at = index + piece.start
+        fit = fitted(seen, seed, at, reading.arithmetic, reading.scale, piece.nominals)
+        arithmetic, decided = arithmetic_of(seen, seed, at, fit.scale)
+        if decided and arithmetic != reading.arithmetic:
+            fit = fitted(seen, seed, at, arithmetic, reading.scale, piece.nominals)
+        fits.append(fit)
+        arithmetics.append(arithmetic if decided else reading.arithmetic)
     return Together(
         seed=seed,
         index=index,
@@ -152,6 +157,6 @@ def _fitted(
         log10_p=min(0.0, found.tally.log10_p + math.log10(found.attempts)),
         holdout=found.holdout,
         attempts=found.attempts,
-        arithmetics=tuple(reading.arithmetic for _, _, reading in read),
-        fits=fits,
+        arithmetics=tuple(arithmetics),
+        fits=tuple(fits),
     )
