@@ -9,7 +9,7 @@ from typing import Literal
 import typer
 
 from birthmark.cli.scanning import check_writable
-from birthmark.errors import UnknownName, UsageError
+from birthmark.errors import UsageError
 
 
 def run(
@@ -27,7 +27,7 @@ def run(
     if dtype is not None and config is None:
         raise UsageError("--dtype belongs to --hf-config; a program decides its dtypes itself.")
     if device not in ("cpu", "cuda"):
-        raise UnknownName("device of a trace", device, ("cpu", "cuda"))
+        raise UsageError(f"a trace on {device!r}: expected cpu, or cuda, which needs no GPU.")
     check_writable(output)
     from birthmark.recipes.trace_file import save
     from birthmark.torch.programs import from_config, from_file
