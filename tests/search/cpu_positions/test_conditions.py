@@ -18,7 +18,7 @@ from birthmark.search.cpu_positions.conditions import (
     conditions_of_selection,
     parities,
 )
-from birthmark.search.cpu_positions.fields import NONE, Fields
+from birthmark.search.cpu_positions.fields import NONE, parts
 from birthmark.search.cpu_positions.judge import agreement
 from birthmark.survivors.split import Selection
 
@@ -68,25 +68,16 @@ def test_values_that_moved_fail(left: Callable[..., Any]) -> None:
     assert agreement(conditions, draw.seed, draw.index) < 0.9 * len(conditions)
 
 
-@given(BOUND, BOUND, BOUND)
+@given(BOUND, BOUND, BOUND, st.sampled_from((0, 5)))
 @settings(max_examples=100, deadline=None)
-def test_parities_hold_within_the_bounds(a: int, b: int, c: int) -> None:
+def test_parities_hold_within_the_bounds(a: int, b: int, c: int, shift: int) -> None:
     """Whatever lies between two bounds satisfies all parities that they fix, and all are worth their bit."""
     low, word, high = sorted((a, b, c))
     one = np.array([0])
-    fields = Fields(
-        one,
-        one + 24,
-        np.array([low], np.uint32),
-        np.array([high], np.uint32),
-        np.zeros(1, np.uint32),
-        np.zeros(1, np.uint8),
-        one,
-        one + NONE,
-    )
-    numbers, masks, sums = parities(fields)
+    ends = np.array([low], np.uint32), np.array([high], np.uint32)
+    numbers, masks, sums = parities(parts(one, shift, 24, *ends, one, one + NONE))
     assert (numbers == 0).all()
-    assert ((np.bitwise_count(masks & np.uint32(word)) & 1) == sums).all()
+    assert ((np.bitwise_count(masks & np.uint32(word << shift)) & 1) == sums).all()
     # n independent parities leave 2^(24 - n) words, and those between the bounds are among them.
     assert high - low + 1 <= 2 ** (24 - len(masks))
 

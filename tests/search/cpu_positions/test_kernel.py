@@ -7,7 +7,17 @@ import pytest
 from numpy.typing import NDArray
 
 from birthmark.generators.mt19937_words import seeded
-from birthmark.search.cpu_positions.kernel import FIRST, STEP, agreeing, packed, scan, seeding_alone, sift
+from birthmark.generators.numpy_seeding import by_array
+from birthmark.search.cpu_positions.kernel import (
+    FIRST,
+    STEP,
+    Seeding,
+    agreeing,
+    packed,
+    scan,
+    seeding_alone,
+    sift,
+)
 from birthmark.search.cpu_positions.lanes import LANES
 
 RANDOM = np.random.default_rng(7)
@@ -17,9 +27,12 @@ def table(words: int, masks: int) -> NDArray[np.uint32]:
     return RANDOM.integers(0, 2**32, (words, masks), dtype=np.uint64).astype(np.uint32)
 
 
-def sums(seeds: NDArray[np.uint32], masks: NDArray[np.uint32]) -> NDArray[np.uint8]:
+def sums(
+    seeds: NDArray[np.uint32], masks: NDArray[np.uint32], seeding: Seeding = "genrand"
+) -> NDArray[np.uint8]:
     """uint8[seeds, masks]: the parities, by definition."""
-    states = np.stack([seeded(seed) for seed in seeds])[:, : len(masks)]
+    made = [seeded(seed) if seeding == "genrand" else by_array(np.array([seed], np.uint32)) for seed in seeds]
+    states = np.stack(made)[:, : len(masks)]
     parts = [np.bitwise_xor.reduce(states & mask, axis=1) for mask in masks.T]
     found: NDArray[np.uint8] = np.bitwise_count(np.stack(parts, axis=1)) & np.uint8(1)
     return found
@@ -48,6 +61,20 @@ def test_sift_keeps_the_order() -> None:
     assert np.array_equal(kept, seeds[(found == wanted).all(axis=1)])
     assert seeds[1234] in kept
     assert len(sift(seeds[:0], masks, 0)) == 0
+
+
+def test_python_s_seeding_is_tested_likewise() -> None:
+    """`init_by_array` of one word: four parities, eight, and a count."""
+    masks = table(624, FIRST + STEP)
+    seeds = np.arange(2**32 - 400, 2**32, dtype=np.uint64).astype(np.uint32)
+    found = sums(seeds, masks, "array")
+    first, second = (np.ascontiguousarray(part) for part in np.split(masks, [FIRST], axis=1))
+    wanted = found[321]
+    four = scan(2**32 - 400, 400, first, packed(wanted[:FIRST]), "array")
+    assert np.array_equal(four, seeds[(found[:, :FIRST] == wanted[:FIRST]).all(axis=1)])
+    eight = sift(seeds, second, packed(wanted[FIRST:]), "array")
+    assert np.array_equal(eight, seeds[(found[:, FIRST:] == wanted[FIRST:]).all(axis=1)])
+    assert np.array_equal(agreeing(seeds, masks, wanted, "array"), (found == wanted).sum(axis=1))
 
 
 @pytest.mark.parametrize("count", [1, STEP, 2 * STEP + 3])

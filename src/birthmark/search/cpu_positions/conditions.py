@@ -17,8 +17,11 @@ from numpy.typing import NDArray
 
 from birthmark.errors import NothingToSearch
 from birthmark.search.cpu_positions.fields import NONE, Fields, fields_of
+from birthmark.search.cpu_positions.kernel import Seeding
 from birthmark.search.solve.readings import Observation, observation
 from birthmark.survivors.split import Selection
+
+Library = Literal["torch", "numpy", "python"]
 
 #: Values that are looked at, the surest units first: more bring nothing but work.
 MOST_VALUES: Final = 1024
@@ -38,6 +41,7 @@ class Conditions:
         parity: uint8[m], their sum.
         first: int64[m], the number of the value that says so.
         second: int64[m], of the other value of a pair; -1 where there is one value only.
+        library: whose draw is supposed: "torch", "numpy" (RandomState) or "python" (random).
     """
 
     seen: Observation
@@ -46,9 +50,15 @@ class Conditions:
     parity: NDArray[np.uint8]
     first: NDArray[np.int64]
     second: NDArray[np.int64]
+    library: Library = "torch"
 
     def __len__(self) -> int:
         return len(self.position)
+
+    @property
+    def seeding(self) -> Seeding:
+        """How a state is made of a seed."""
+        return "array" if self.library == "python" else "genrand"
 
     @property
     def trust(self) -> NDArray[np.float64]:
@@ -64,7 +74,8 @@ class Conditions:
         """The same for the same conditions only."""
         seen = self.seen
         digest = blake2b(
-            repr((seen.size, seen.distribution, seen.scale, seen.dtype)).encode(), digest_size=16
+            repr((self.library, seen.size, seen.distribution, seen.scale, seen.dtype)).encode(),
+            digest_size=16,
         )
         for part in (self.position, self.mask, self.parity, self.first, self.second, seen.values, seen.unit):
             digest.update(np.ascontiguousarray(part).tobytes())
@@ -100,14 +111,23 @@ def conditions_of(
         UnknownName: an unknown dtype.
     """
     stored = np.asarray(values, np.float64)
-    seen = _surest(observation(stored, indices, shape, distribution, scale, dtype, unit, trust))
+    seen = surest(observation(stored, indices, shape, distribution, scale, dtype, unit, trust))
     if seen.dtype == "float64":
         raise NothingToSearch("float64 values are not searched for at stream positions.")
-    fields = fields_of(seen)
+    return of_fields(seen, fields_of(seen), "torch")
+
+
+def of_fields(seen: Observation, fields: Fields, library: Library) -> Conditions:
+    """Conditions from known parts of words.
+
+    Raises:
+        NothingToSearch: nothing is known.
+    """
     word, mask, parity = parities(fields)
     if len(word) == 0:
         raise NothingToSearch(f"none of {len(seen.values)} values says anything about the generator's words.")
-    return Conditions(seen, fields.position[word], mask, parity, fields.first[word], fields.second[word])
+    place, first, second = fields.position[word], fields.first[word], fields.second[word]
+    return Conditions(seen, place, mask, parity, first, second, library)
 
 
 def conditions_of_selection(selection: Selection, scale: tuple[float, float] | None = None) -> Conditions:
@@ -143,16 +163,16 @@ def parities(fields: Fields) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDA
     word: list[int] = []
     masks: list[int] = []
     sums: list[int] = []
-    bounds = zip(fields.width, fields.low, fields.high, fields.mask, fields.parity, strict=True)
-    for number, (width, low, high, mask, parity) in enumerate(bounds):
+    bounds = zip(fields.shift, fields.width, fields.low, fields.high, fields.mask, fields.parity, strict=True)
+    for number, (shift, width, low, high, mask, parity) in enumerate(bounds):
         found = [(int(mask), int(parity))] if mask else []
         a, b, bit = int(low), int(high), int(width) - 1
         while bit >= 0 and (a ^ b) >> bit & 1 == 0:
-            found.append((1 << bit, a >> bit & 1))
+            found.append((1 << bit + int(shift), a >> bit & 1))
             bit -= 1
         border, bit = bit, bit - 1
         while bit >= 0 and a >> bit & 1 and not b >> bit & 1:
-            found.append((1 << border | 1 << bit, 1))
+            found.append(((1 << border | 1 << bit) << int(shift), 1))
             bit -= 1
         word.extend([number] * len(found))
         masks.extend(each for each, _ in found)
@@ -160,7 +180,7 @@ def parities(fields: Fields) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDA
     return np.array(word, np.int64), np.array(masks, np.uint32), np.array(sums, np.uint8)
 
 
-def _surest(seen: Observation) -> Observation:
+def surest(seen: Observation) -> Observation:
     """The values of the surest units, the first of equally sure ones."""
     if len(seen.values) <= MOST_VALUES:
         return seen

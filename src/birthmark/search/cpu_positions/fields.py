@@ -8,7 +8,7 @@ elements come in neighbours instead, from four words a pair.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -36,16 +36,18 @@ class Fields:
 
     Attributes:
         position: int64[n], counted from the draw's first word.
-        width: int64[n], how many of a word's low bits the part has.
+        shift: int64[n], the lowest bit of the part within its word.
+        width: int64[n], how many bits it has.
         low: uint32[n], the least that the part can be.
         high: uint32[n], the most.
-        mask: uint32[n], bits of the part whose sum is known besides; 0 where there is none.
+        mask: uint32[n], bits of the word whose sum is known besides; 0 where there is none.
         parity: uint8[n], that sum.
         first: int64[n], the number of the value that says so.
         second: int64[n], of the other value of a pair; NONE where there is one value only.
     """
 
     position: NDArray[np.int64]
+    shift: NDArray[np.int64]
     width: NDArray[np.int64]
     low: NDArray[np.uint32]
     high: NDArray[np.uint32]
@@ -85,14 +87,24 @@ def joined(a: Fields, b: Fields) -> Fields:
     return Fields(*(np.concatenate([getattr(a, name), getattr(b, name)]) for name in Fields.__slots__))
 
 
-def _of_words(words: Words, first: NDArray[np.int64], second: NDArray[np.int64]) -> Fields:
-    count = len(words)
+def parts(
+    position: NDArray[np.int64],
+    shift: int,
+    width: int,
+    low: NDArray[np.uint32],
+    high: NDArray[np.uint32],
+    first: NDArray[np.int64],
+    second: NDArray[np.int64],
+) -> Fields:
+    """The same part of several words, without sums; arguments as the attributes."""
+    count = len(position)
     nothing = np.zeros(count, np.uint32)
     return Fields(
-        words.position,
-        np.full(count, BITS),
-        words.low,
-        words.high,
+        position,
+        np.full(count, shift),
+        np.full(count, width),
+        low,
+        high,
         nothing,
         nothing.astype(np.uint8),
         first,
@@ -100,19 +112,14 @@ def _of_words(words: Words, first: NDArray[np.int64], second: NDArray[np.int64])
     )
 
 
+def _of_words(words: Words, first: NDArray[np.int64], second: NDArray[np.int64]) -> Fields:
+    return parts(words.position, 0, BITS, words.low, words.high, first, second)
+
+
 def _renumbered(fields: Fields, numbers: NDArray[np.int64]) -> Fields:
     """The same with values numbered otherwise."""
     second = np.where(fields.second == NONE, NONE, numbers[fields.second])
-    return Fields(
-        fields.position,
-        fields.width,
-        fields.low,
-        fields.high,
-        fields.mask,
-        fields.parity,
-        numbers[fields.first],
-        second,
-    )
+    return replace(fields, first=numbers[fields.first], second=second)
 
 
 def _lone_normals(
@@ -142,9 +149,7 @@ def _lone_normals(
     angle = _of_words(anything, alone, np.full(count, NONE))
     mask = np.where(clear, np.where(sine, top, top | next_), np.uint32(0)).astype(np.uint32)
     parity = (np.signbit(values[alone]) & clear).astype(np.uint8)
-    halves = Fields(
-        angle.position, angle.width, angle.low, angle.high, mask, parity, angle.first, angle.second
-    )
+    halves = replace(angle, mask=mask, parity=parity)
     return joined(radius, halves)
 
 
@@ -164,13 +169,12 @@ def _scalar_pairs(seen: Observation) -> Fields:
     words = coarse_normals(values, block, seen.scale, seen.dtype).words
     # Both arrays come back in ascending positions: the radius of each pair, then its angle.
     shift = np.uint32(BITS - HIGH_BITS)
-    return Fields(
+    return parts(
         np.stack([start + 2, start], axis=1).ravel(),
-        np.full(2 * count, HIGH_BITS),
+        0,
+        HIGH_BITS,
         words.low >> shift,
         words.high >> shift,
-        np.zeros(2 * count, np.uint32),
-        np.zeros(2 * count, np.uint8),
         np.repeat(first, 2),
         np.repeat(second, 2),
     )

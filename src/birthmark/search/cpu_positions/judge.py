@@ -9,12 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from birthmark.generators.mt19937 import words_at
 from birthmark.numerics.dtypes import round_to
 from birthmark.samplers.cpu_draw import CpuDraw
 from birthmark.samplers.cpu_normal import BLOCK
 from birthmark.samplers.cpu_uniform import SCALINGS
+from birthmark.search.correlation import log10_p
 from birthmark.search.cpu_positions.conditions import Conditions
+from birthmark.search.cpu_positions.numpy_judge import fit, words_of
 from birthmark.search.solve.fit import fitted
 
 #: log10 of the largest chance, after all trials, at which a seed counts as found.
@@ -38,7 +39,8 @@ class PositionCandidate:
         values: all values.
         scale: standard deviation or bound; what was given, or what fits the values best.
         written: whether the scale is a number that somebody would write down.
-        arithmetic: "cpu-fused" or "cpu-unfused", whichever predicts more of the values.
+        arithmetic: "cpu-fused" or "cpu-unfused", whichever predicts more of the values; "numpy" or "python"
+            for what these drew.
     """
 
     seed: int
@@ -67,10 +69,16 @@ def judge(
     """
     agreeing = agreement(conditions, seed, index)
     score = log10_chance(agreeing, len(conditions), trials)
+    seen = conditions.seen
+    if conditions.library != "torch":
+        # Most of NumPy's normals have no known words: their values count as well, as one more trial.
+        equal, scale, written, r = fit(conditions, seed, index, nominals)
+        score = min(0.0, min(score, log10_p(len(seen.values), r, trials)) + math.log10(2.0))
     if score >= VERIFIED:
         return None
-    equal, scale, written, arithmetic = _fit(conditions, seed, index, nominals)
-    seen = conditions.seen
+    arithmetic: str = conditions.library
+    if conditions.library == "torch":
+        equal, scale, written, arithmetic = _fit(conditions, seed, index, nominals)
     return PositionCandidate(
         seed,
         index,
@@ -87,7 +95,7 @@ def judge(
 
 def agreement(conditions: Conditions, seed: int, index: int) -> int:
     """How many conditions a seed satisfies."""
-    words = words_at(seed, conditions.position + index)
+    words = words_of(conditions.library, seed, conditions.position + index)
     sums = np.bitwise_count(words & conditions.mask) & np.uint8(1)
     return int(np.count_nonzero(sums == conditions.parity))
 

@@ -7,15 +7,17 @@ left; `agreeing` counts how many of many parities each seed satisfies. Parities 
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from birthmark.generators.mt19937_words import SIZE
+from birthmark.generators.mt19937_words import SIZE, seeded
 from birthmark.numerics.compiled import kernel
-from birthmark.search.cpu_positions.lanes import LANES, runner
+from birthmark.search.cpu_positions.lanes import ARRAY_SEED, LANES, array_runner, runner
 
+#: How a state is made of a seed: `init_genrand` (PyTorch, NumPy), or `init_by_array` of one word (Python).
+Seeding = Literal["genrand", "array"]
 #: Parities of one test of `scan`, and of one step of `sift` and `agreeing`.
 FIRST: Final = 4
 STEP: Final = 8
@@ -26,48 +28,61 @@ _LANES_BARE = LANES[0]
 _ONE = np.uint32(1)
 _ZERO = np.uint32(0)
 
-_run_first = runner(FIRST)
-_run_step = runner(STEP)
-_run_bare = runner(0)
+_run_first, _run_step, _run_bare = runner(FIRST), runner(STEP), runner(0)
+_array_first, _array_step = array_runner(FIRST), array_runner(STEP)
 
 
-def scan(first: int, count: int, masks: NDArray[np.uint32], wanted: int) -> NDArray[np.uint32]:
+def scan(
+    first: int, count: int, masks: NDArray[np.uint32], wanted: int, seeding: Seeding = "genrand"
+) -> NDArray[np.uint32]:
     """The seeds that satisfy four parities, ascending.
 
     Args:
         first: the first seed.
         count: how many seeds; first + count is at most 2^32.
-        masks: uint32[words, 4], C-order, of the first 2 or more words of the state.
+        masks: uint32[words, 4], C-order, of the first 2 or more words of the state; for "array" of all 624.
         wanted: the four sums, mask k's in bit k.
+        seeding: how states are made.
     """
     hits = np.empty(count + _LANES_FIRST, np.uint32)
-    return hits[: _scan(np.uint32(first), count, masks, np.uint32(wanted), hits)].copy()
+    base, scratch = _tables(seeding, _LANES_FIRST)
+    found = _scan(np.uint32(first), count, masks, np.uint32(wanted), base, scratch, hits)
+    return hits[:found].copy()
 
 
-def sift(seeds: NDArray[np.uint32], masks: NDArray[np.uint32], wanted: int) -> NDArray[np.uint32]:
-    """The seeds, in their order, that satisfy eight parities: uint32[words, 8], wanted as in `scan`."""
+def sift(
+    seeds: NDArray[np.uint32], masks: NDArray[np.uint32], wanted: int, seeding: Seeding = "genrand"
+) -> NDArray[np.uint32]:
+    """The seeds, in their order, that satisfy eight parities: uint32[words, 8]; else as in `scan`."""
     if len(seeds) == 0:
         return seeds
     hits = np.empty(len(seeds) + _LANES_STEP, np.uint32)
-    return hits[: _sift(seeds, masks, np.uint32(wanted), hits)].copy()
+    base, scratch = _tables(seeding, _LANES_STEP)
+    return hits[: _sift(seeds, masks, np.uint32(wanted), base, scratch, hits)].copy()
 
 
 def agreeing(
-    seeds: NDArray[np.uint32], masks: NDArray[np.uint32], wanted: NDArray[np.uint8]
+    seeds: NDArray[np.uint32],
+    masks: NDArray[np.uint32],
+    wanted: NDArray[np.uint8],
+    seeding: Seeding = "genrand",
 ) -> NDArray[np.int64]:
     """How many parities each seed satisfies.
 
     Args:
         seeds: uint32[n].
-        masks: uint32[words, m].
+        masks: uint32[words, m]; words as in `scan`.
         wanted: uint8[m], the sums.
+        seeding: how states are made.
     """
     totals = np.zeros(len(seeds), np.int64)
+    base, scratch = _tables(seeding, _LANES_STEP)
     for start in range(0, len(wanted) if len(seeds) else 0, STEP):
         part, sums = masks[:, start : start + STEP], wanted[start : start + STEP]
         padded = np.zeros((len(masks), STEP), np.uint32)
         padded[:, : part.shape[1]] = part
-        _agreeing(seeds, padded, np.uint32(packed(sums)), np.uint32((1 << len(sums)) - 1), totals)
+        used = np.uint32((1 << len(sums)) - 1)
+        _agreeing(seeds, padded, np.uint32(packed(sums)), used, base, scratch, totals)
     return totals
 
 
@@ -77,21 +92,37 @@ def packed(sums: NDArray[np.uint8]) -> int:
 
 
 def seeding_alone(first: int, count: int) -> int:
-    """Run the seeding of consecutive seeds and test nothing, for measurements: the sum of the last words."""
+    """Run `init_genrand` of consecutive seeds and test nothing, to be timed: the sum of the last words."""
     return int(_seeding_alone(np.uint32(first), count))
+
+
+def _tables(seeding: Seeding, lanes: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """(the state that "array" begins with, room for what it makes of it); both empty for "genrand"."""
+    if seeding == "genrand":
+        return np.empty(0, np.uint32), np.empty(0, np.uint32)
+    return seeded(np.uint32(ARRAY_SEED)), np.empty(SIZE * lanes, np.uint32)
 
 
 @kernel()
 def _scan(
-    first: np.uint32, count: int, masks: NDArray[np.uint32], wanted: np.uint32, hits: NDArray[np.uint32]
+    first: np.uint32,
+    count: int,
+    masks: NDArray[np.uint32],
+    wanted: np.uint32,
+    base: NDArray[np.uint32],
+    scratch: NDArray[np.uint32],
+    hits: NDArray[np.uint32],
 ) -> np.int64:
     seeds, bits = np.empty(_LANES_FIRST, np.uint32), np.empty(_LANES_FIRST, np.uint32)
     found = np.int64(0)
     for done in range(0, count, _LANES_FIRST):
-        base = np.uint32(first + np.uint32(done))
+        start = np.uint32(first + np.uint32(done))
         for j in range(_LANES_FIRST):
-            seeds[j] = np.uint32(base + np.uint32(j))
-        _run_first(seeds, masks, masks.shape[0], bits)
+            seeds[j] = np.uint32(start + np.uint32(j))
+        if len(base) == 0:
+            _run_first(seeds, masks, masks.shape[0], bits)
+        else:
+            _array_first(seeds, masks, base, scratch, bits)
         for j in range(min(_LANES_FIRST, count - done)):
             hits[found] = seeds[j]
             found += np.int64(bits[j] == wanted)
@@ -100,7 +131,12 @@ def _scan(
 
 @kernel()
 def _sift(
-    given: NDArray[np.uint32], masks: NDArray[np.uint32], wanted: np.uint32, hits: NDArray[np.uint32]
+    given: NDArray[np.uint32],
+    masks: NDArray[np.uint32],
+    wanted: np.uint32,
+    base: NDArray[np.uint32],
+    scratch: NDArray[np.uint32],
+    hits: NDArray[np.uint32],
 ) -> np.int64:
     seeds, bits = np.zeros(_LANES_STEP, np.uint32), np.empty(_LANES_STEP, np.uint32)
     found = np.int64(0)
@@ -108,7 +144,7 @@ def _sift(
         here = min(_LANES_STEP, len(given) - done)
         for j in range(here):
             seeds[j] = given[done + j]
-        _run_step(seeds, masks, masks.shape[0], bits)
+        _step(seeds, masks, base, scratch, bits)
         for j in range(here):
             hits[found] = seeds[j]
             found += np.int64(bits[j] == wanted)
@@ -121,6 +157,8 @@ def _agreeing(
     masks: NDArray[np.uint32],
     wanted: np.uint32,
     used: np.uint32,
+    base: NDArray[np.uint32],
+    scratch: NDArray[np.uint32],
     totals: NDArray[np.int64],
 ) -> None:
     """Add to each seed's total how many of the `used` (a mask) parities it satisfies."""
@@ -129,12 +167,26 @@ def _agreeing(
         here = min(_LANES_STEP, len(given) - done)
         for j in range(here):
             seeds[j] = given[done + j]
-        _run_step(seeds, masks, masks.shape[0], bits)
+        _step(seeds, masks, base, scratch, bits)
         for j in range(here):
             agreed = np.uint32(np.uint32(~np.uint32(bits[j] ^ wanted)) & used)
             for _ in range(STEP):
                 totals[done + j] += np.int64(agreed & _ONE)
                 agreed = np.uint32(agreed >> _ONE)
+
+
+@kernel()
+def _step(
+    seeds: NDArray[np.uint32],
+    masks: NDArray[np.uint32],
+    base: NDArray[np.uint32],
+    scratch: NDArray[np.uint32],
+    bits: NDArray[np.uint32],
+) -> None:
+    if len(base) == 0:
+        _run_step(seeds, masks, masks.shape[0], bits)
+    else:
+        _array_step(seeds, masks, base, scratch, bits)
 
 
 @kernel()

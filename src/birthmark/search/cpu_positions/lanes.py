@@ -3,45 +3,55 @@
 Each word of a seeding depends on the one before, and a multiplication takes ten cycles; so several vectors of
 seeds have to be in flight, and what adds up must stay in registers. Compilers do not arrange that by
 themselves: arrays of seeds in memory cost a load and a store a step, and loops over few lanes are taken
-apart. So this one loop is written down for LLVM as it shall run, in vectors of a fixed width, which LLVM
-fits to whatever registers there are.
+apart. So these loops are written down as they shall run (see `vector_code`).
 
-`runner` makes the loop for a number of masks. With so few lines of its own it reads nearly as the C of
-`benchmarks/cpu_seeding.c`.
+There are two seedings. PyTorch and NumPy make the state of an integer by `init_genrand`; Python, and NumPy of
+an array, by `init_by_array`, which goes twice through a state that was seeded with a constant.
 """
 
 from __future__ import annotations
 
-from itertools import chain
+from functools import partial
 from typing import Any, Final
 
-from llvmlite import binding, ir
 from numba.core import types
 from numba.extending import intrinsic
 
 from birthmark.generators.mt19937_words import SEEDING, SIZE
+from birthmark.search.cpu_positions.vector_code import (
+    I64,
+    WIDE,
+    WIDTH,
+    Value,
+    aligned_stack,
+    constant,
+    counted,
+    element,
+    index,
+    load,
+    parity,
+    pointers,
+    spread,
+    store,
+)
 
-#: Whether this processor has 512-bit vectors and 32 registers of them; others have 16 of 256 bits.
-_WIDE: Final = bool(dict(binding.get_host_cpu_features()).get("avx512f", False))
-#: Seeds in one vector.
-WIDTH: Final = 16 if _WIDE else 8
 #: Vectors in flight for each number of masks: as many as hide the multiplication; registers hold them all
 #: where they are wide.
-VECTORS: Final = {0: 10, 4: 8, 8: 4} if _WIDE else {0: 8, 4: 5, 8: 3}
+VECTORS: Final = {0: 10, 4: 8, 8: 4} if WIDE else {0: 8, 4: 5, 8: 3}
 #: Seeds that run together for each number of masks.
 LANES: Final = {masks: WIDTH * vectors for masks, vectors in VECTORS.items()}
+#: The state that `init_by_array` begins with is seeded with this; its two multipliers, and what becomes of
+#: the first word in the end (Matsumoto and Nishimura, `mt19937ar.c`, 2002).
+ARRAY_SEED: Final = 19650218
+ARRAY_FIRST: Final = 1664525
+ARRAY_SECOND: Final = 1566083941
+_ARRAY_WORD: Final = 0x80000000
 
-#: A function attribute in LLVM's assembly language. What registers do not hold goes to the stack; there it
-#: must not straddle the lines of the cache, which costs a third of the speed in every other process.
-_ALIGNED: Final = '"stackrealign"'
 _SHIFT: Final = 30
-_I32: Final = ir.IntType(32)
-_I64: Final = ir.IntType(64)
-_VECTOR: Final = ir.VectorType(_I32, WIDTH)
 
 
 def runner(masks: int) -> Any:  # noqa: ANN401 - numba's own type
-    """The loop for a number of masks, to be called from kernels.
+    """The seeding by `init_genrand`, to be called from kernels.
 
     Args:
         masks: 0, 4 or 8.
@@ -51,28 +61,32 @@ def runner(masks: int) -> Any:  # noqa: ANN401 - numba's own type
         of each word; how many words, 2 or more; and uint32[LANES[masks]], where each seed's parities are put,
         that of mask k in bit k. Without masks it is the last word. All arrays are C-order.
     """
-    vectors = VECTORS[masks]
 
     def run(typingctx: Any, seeds: Any, table: Any, words: Any, out: Any) -> Any:  # noqa: ANN401, ARG001
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:  # noqa: ANN401
-            data = [
-                context.make_array(kind)(context, builder, arg).data if isinstance(kind, types.Array) else arg
-                for kind, arg in zip(signature.args, args, strict=True)
-            ]
-            attributes = builder.function.attributes
-            if isinstance(attributes, set):  # as in `search.vectors`
-                set.add(attributes, _ALIGNED)
-            _loop(builder, vectors, masks, *data)
-            return context.get_dummy_value()
+        return types.void(seeds, table, types.int64, out), partial(_written, _genrand, masks)
 
-        return types.void(seeds, table, types.int64, out), generate
+    return intrinsic(run)
 
-    run.__name__ = run.__qualname__ = f"run_{masks}"
+
+def array_runner(masks: int) -> Any:  # noqa: ANN401 - numba's own type
+    """The seeding by `init_by_array` of one word, to be called from kernels.
+
+    Args:
+        masks: 4 or 8.
+
+    Returns:
+        A function of (seeds, table, base, scratch, out): the arrays of `runner`, of all 624 words; the state
+        of the seed `ARRAY_SEED`, uint32[624]; and uint32[624 * LANES[masks]] for what lies between.
+    """
+
+    def run(typingctx: Any, seeds: Any, table: Any, base: Any, scratch: Any, out: Any) -> Any:  # noqa: ANN401, ARG001
+        return types.void(seeds, table, base, scratch, out), partial(_written, _by_array, masks)
+
     return intrinsic(run)
 
 
 def filler(vectors: int) -> Any:  # noqa: ANN401 - numba's own type
-    """The seeding with all its words kept, to be called from kernels.
+    """The seeding by `init_genrand` with all its words kept, to be called from kernels.
 
     Args:
         vectors: how many run together.
@@ -83,111 +97,128 @@ def filler(vectors: int) -> Any:  # noqa: ANN401 - numba's own type
     """
 
     def fill(typingctx: Any, seeds: Any, states: Any) -> Any:  # noqa: ANN401, ARG001
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:  # noqa: ANN401
-            where, target = (
-                builder.bitcast(context.make_array(kind)(context, builder, arg).data, _VECTOR.as_pointer())
-                for kind, arg in zip(signature.args, args, strict=True)
-            )
-            first = [_loaded(builder, builder.gep(where, [_I32(v)])) for v in range(vectors)]
-            for v, x in enumerate(first):
-                _store(builder, x, builder.gep(target, [_I64(v * SIZE)]))
-            before, body, after = builder.block, builder.append_basic_block(), builder.append_basic_block()
-            builder.branch(body)
-            builder.position_at_end(body)
-            i = builder.phi(_I64)
-            state = [builder.phi(_VECTOR) for _ in range(vectors)]
-            words_now = _next_words(builder, state, i)
-            for v, x in enumerate(words_now):
-                _store(builder, x, builder.gep(target, [builder.add(i, _I64(v * SIZE))]))
-            following = builder.add(i, _I64(1))
-            _joined(before, body, [i, *state], [_I64(1), *first], [following, *words_now])
-            builder.cbranch(builder.icmp_signed("<", following, _I64(SIZE)), body, after)
-            builder.position_at_end(after)
-            return context.get_dummy_value()
-
-        return types.void(seeds, states), generate
+        return types.void(seeds, states), partial(_written, _filled, vectors)
 
     return intrinsic(fill)
 
 
-def _loop(builder: Any, vectors: int, masks: int, seeds: Any, table: Any, words: Any, out: Any) -> None:  # noqa: ANN401
-    """Write the loop: x = SEEDING * (x ^ x >> 30) + i, and every sum ^= x & mask of word i."""
+def _written(write: Any, number: int, context: Any, builder: Value, signature: Any, args: Any) -> Value:  # noqa: ANN401
+    """Let `write` write a function's body, given its arrays."""
+    aligned_stack(builder)
+    write(builder, number, *pointers(context, builder, signature.args, args))
+    return context.get_dummy_value()
 
-    def mask(i: Any, number: int) -> Any:  # noqa: ANN401
-        place = builder.add(builder.mul(i, _I64(masks)), _I64(number))
-        return _spread(builder, builder.load(builder.gep(table, [place])))
 
-    where = builder.bitcast(seeds, _VECTOR.as_pointer())
-    first = [_loaded(builder, builder.gep(where, [_I32(v)])) for v in range(vectors)]
-    rows = [[builder.and_(x, mask(_I64(0), number)) for x in first] for number in range(masks)]
+def _genrand(builder: Value, masks: int, seeds: Value, table: Value, words: Value, out: Value) -> None:
+    """Each word is SEEDING * (x ^ x >> 30) + i of the word x before; every sum ^= word & its mask."""
+    vectors = VECTORS[masks]
+    first = [load(builder, seeds, I64(v)) for v in range(vectors)]
+    none = [constant(0)] * (masks * vectors)
 
-    before, body, after = builder.block, builder.append_basic_block(), builder.append_basic_block()
-    builder.branch(body)
-    builder.position_at_end(body)
-    i = builder.phi(_I64)
-    state = [builder.phi(_VECTOR) for _ in range(vectors)]
-    added = [[builder.phi(_VECTOR) for _ in range(vectors)] for _ in range(masks)]
+    def step(i: Value, present: list[Value]) -> list[Value]:
+        words_now = _next_words(builder, present[:vectors], i)
+        return [*words_now, *_added(builder, masks, table, i, words_now, present[vectors:])]
 
-    words_now = _next_words(builder, state, i)
-    sums_now = []
-    for number in range(masks):
-        bits = mask(i, number)
-        sums_now.append(
-            [
-                builder.xor(total, builder.and_(x, bits))
-                for total, x in zip(added[number], words_now, strict=True)
-            ]
+    sums = _added(builder, masks, table, I64(0), first, none)
+    last = counted(builder, 1, words, [*first, *sums], step)
+    _parities(builder, masks, last[vectors:] or last, out)
+
+
+def _by_array(
+    builder: Value, masks: int, seeds: Value, table: Value, base: Value, scratch: Value, out: Value
+) -> None:
+    """Twice through the state: x = (old ^ FIRST * mixed) + key, and then x = (old ^ SECOND * mixed) - i."""
+    vectors = VECTORS[masks]
+    keys = [load(builder, seeds, I64(v)) for v in range(vectors)]
+
+    def place(i: Value, v: int) -> Value:
+        return builder.add(i, I64(v * SIZE))
+
+    def forth(i: Value, present: list[Value]) -> list[Value]:
+        old = element(builder, base, i)
+        found = [
+            builder.add(builder.xor(old, _mixed(builder, x, ARRAY_FIRST)), key)
+            for x, key in zip(present, keys, strict=True)
+        ]
+        for v, x in enumerate(found):
+            store(builder, x, scratch, place(i, v))
+        return found
+
+    def back(i: Value, present: list[Value]) -> list[Value]:
+        number = index(builder, i)
+        words_now = [
+            builder.sub(
+                builder.xor(load(builder, scratch, place(i, v)), _mixed(builder, x, ARRAY_SECOND)), number
+            )
+            for v, x in enumerate(present[:vectors])
+        ]
+        return [*words_now, *_added(builder, masks, table, i, words_now, present[vectors:])]
+
+    start = spread(builder, builder.load(base))
+    ends = counted(builder, 1, I64(SIZE), [start] * vectors, forth)
+    # The last word becomes the first, and the second is made once more; there the way back begins and ends.
+    second = [
+        builder.add(
+            builder.xor(load(builder, scratch, place(I64(1), v)), _mixed(builder, x, ARRAY_FIRST)), keys[v]
         )
-    following = builder.add(i, _I64(1))
-    starts, values = [_I64(1), *first, *chain(*rows)], [following, *words_now, *chain(*sums_now)]
-    _joined(before, body, [i, *state, *chain(*added)], starts, values)
-    builder.cbranch(builder.icmp_signed("<", following, words), body, after)
-
-    builder.position_at_end(after)
-    target = builder.bitcast(out, _VECTOR.as_pointer())
-    for v, last in enumerate(words_now):
-        bits = last if masks == 0 else _constant(0)
-        for number, row in enumerate(sums_now):
-            bits = builder.or_(bits, builder.shl(_parity(builder, row[v]), _constant(number)))
-        _store(builder, bits, builder.gep(target, [_I32(v)]))
-
-
-def _parity(builder: Any, sums: Any) -> Any:  # noqa: ANN401
-    """The parity of each lane, in its lowest bit; the other bits are 0."""
-    for shift in (16, 8, 4, 2, 1):
-        sums = builder.xor(sums, builder.lshr(sums, _constant(shift)))
-    return builder.and_(sums, _constant(1))
+        for v, x in enumerate(ends)
+    ]
+    none = [constant(0)] * (masks * vectors)
+    last = counted(builder, 2, I64(SIZE), [*second, *none], back)
+    words_1 = [
+        builder.sub(builder.xor(old, _mixed(builder, x, ARRAY_SECOND)), constant(1))
+        for old, x in zip(second, last[:vectors], strict=True)
+    ]
+    sums = _added(builder, masks, table, I64(1), words_1, last[vectors:])
+    sums = _added(builder, masks, table, I64(0), [constant(_ARRAY_WORD)] * vectors, sums)
+    _parities(builder, masks, sums, out)
 
 
-def _next_words(builder: Any, state: list[Any], i: Any) -> list[Any]:  # noqa: ANN401
+def _filled(builder: Value, vectors: int, seeds: Value, states: Value) -> None:
+    """The words of `_genrand`, each put into its place."""
+    first = [load(builder, seeds, I64(v)) for v in range(vectors)]
+
+    def keep(i: Value, words_now: list[Value]) -> list[Value]:
+        for v, x in enumerate(words_now):
+            store(builder, x, states, builder.add(i, I64(v * SIZE)))
+        return words_now
+
+    keep(I64(0), first)
+    counted(builder, 1, I64(SIZE), first, lambda i, present: keep(i, _next_words(builder, present, i)))
+
+
+def _mixed(builder: Value, x: Value, factor: int) -> Value:
+    return builder.mul(constant(factor), builder.xor(x, builder.lshr(x, constant(_SHIFT))))
+
+
+def _next_words(builder: Value, state: list[Value], i: Value) -> list[Value]:
     """Word i of the seedings whose words before are given."""
-    index = _spread(builder, builder.trunc(i, _I32))
-    mixed = [builder.xor(x, builder.lshr(x, _constant(_SHIFT))) for x in state]
-    return [builder.add(builder.mul(_constant(int(SEEDING)), x), index) for x in mixed]
+    number = index(builder, i)
+    return [builder.add(_mixed(builder, x, int(SEEDING)), number) for x in state]
 
 
-def _joined(before: Any, body: Any, phis: list[Any], starts: list[Any], values: list[Any]) -> None:  # noqa: ANN401
-    """Say what each variable of a loop is at its start, and what it becomes."""
-    for phi, start, value in zip(phis, starts, values, strict=True):
-        phi.add_incoming(start, before)
-        phi.add_incoming(value, body)
+def _added(
+    builder: Value, masks: int, table: Value, i: Value, words: list[Value], sums: list[Value]
+) -> list[Value]:
+    """The sums, mask after mask, with word i under each mask."""
+    found = []
+    for number in range(masks):
+        mask = element(builder, table, builder.add(builder.mul(i, I64(masks)), I64(number)))
+        before = sums[number * len(words) : (number + 1) * len(words)]
+        found += [builder.xor(total, builder.and_(x, mask)) for total, x in zip(before, words, strict=True)]
+    return found
 
 
-def _store(builder: Any, value: Any, pointer: Any) -> None:  # noqa: ANN401
-    builder.store(value, pointer).align = 4
-
-
-def _constant(value: int) -> ir.Constant:
-    return ir.Constant(_VECTOR, [value] * WIDTH)
-
-
-def _loaded(builder: Any, pointer: Any) -> Any:  # noqa: ANN401
-    loaded = builder.load(pointer)
-    loaded.align = 4
-    return loaded
-
-
-def _spread(builder: Any, value: Any) -> Any:  # noqa: ANN401
-    """A number in every lane."""
-    single = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), value, _I32(0))
-    return builder.shuffle_vector(single, ir.Constant(_VECTOR, ir.Undefined), _constant(0))
+def _parities(builder: Value, masks: int, sums: list[Value], out: Value) -> None:
+    """Put the parities of each seed's sums into one number; without masks, what is given."""
+    if masks == 0:
+        for v, value in enumerate(sums):
+            store(builder, value, out, I64(v))
+        return
+    vectors = len(sums) // masks
+    for v in range(vectors):
+        bits = constant(0)
+        for number in range(masks):
+            one = parity(builder, sums[number * vectors + v])
+            bits = builder.or_(bits, builder.shl(one, constant(number)))
+        store(builder, bits, out, I64(v))

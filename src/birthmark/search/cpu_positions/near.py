@@ -17,8 +17,9 @@ from birthmark.errors import NothingToSearch
 from birthmark.generators.mt19937_words import MIDDLE, SIZE, TWIST, tempered
 from birthmark.numerics.compiled import kernel
 from birthmark.samplers.cpu_uniform import BITS
-from birthmark.search.cpu_positions.lanes import WIDTH, filler
+from birthmark.search.cpu_positions.lanes import filler
 from birthmark.search.cpu_positions.streams import Probe, fits, fitting
+from birthmark.search.cpu_positions.vector_code import WIDTH
 from birthmark.search.vectors import widest_vectors
 
 #: Vectors of seeds that are seeded together.

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from birthmark.errors import SelfTestFailed
 from birthmark.generators.mt19937 import words, words_at
+from birthmark.generators.mt19937_words import temper
+from birthmark.generators.numpy_seeding import array_window
 from birthmark.search.cpu_positions.kernel import FIRST, STEP, agreeing, packed, scan, sift
 from birthmark.search.cpu_positions.masks import state_masks
 
@@ -45,6 +48,19 @@ def check() -> None:
             or not np.array_equal(counts[:: _AROUND // 7], others)
         ):
             raise _failed(f"the test of seed {seed} at position {position} does not find it, or finds more")
+    _check_array(bits)
+
+
+def _check_array(bits: NDArray[np.uint32]) -> None:
+    """The seeding that Python uses, at the start of the stream."""
+    seed = PLANTED[-1]
+    masks = state_masks(np.zeros(len(bits), np.int64), bits)
+    wanted = (temper(array_window(np.array([seed], np.uint32))[:1]) & bits != 0).astype(np.uint8)
+    first = np.ascontiguousarray(masks[:, :FIRST])
+    found = scan(seed - _AROUND, _AROUND + 1, first, packed(wanted[:FIRST]), "array")
+    counts = agreeing(found, masks, wanted, "array")
+    if found[-1:].tolist() != [seed] or counts[-1] != len(bits) or len(found) > _AROUND // 4:
+        raise _failed(f"the test of Python's seed {seed} does not find it, or finds more")
 
 
 def _failed(what: str) -> SelfTestFailed:

@@ -83,6 +83,8 @@ def plan_probes(conditions: Conditions, most: int = MOST_PROBES) -> Probes:
     Raises:
         NothingToSearch: no words near each other say enough.
     """
+    if conditions.library != "torch":
+        raise NothingToSearch(f"streams are followed for draws of torch only, not of {conditions.library}.")
     fields = fields_of(conditions.seen)
     bits = BITS - np.log2(fields.high.astype(np.float64) - fields.low + 1.0)
     usable = np.flatnonzero((fields.width == BITS) & (bits >= 1.0))
