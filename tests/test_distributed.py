@@ -9,6 +9,7 @@ from birthmark.distributed import Distributed
 from birthmark.errors import UsageError
 from birthmark.hypothesis import Draw, Hypothesis
 from birthmark.recipes.dtensor import Shard
+from birthmark.recipes.sharding import Sharding
 
 NORMAL = Draw("normal", (0.0, 0.02), (64, 48))
 
@@ -95,3 +96,26 @@ def test_what_cannot_be_is_refused() -> None:
         Distributed(NORMAL, (2,), (Shard(0),), 512, offset=2)
     with pytest.raises(UsageError, match="element indices"):
         Distributed(NORMAL, (2,), (Shard(0),), 512).values(1, np.array([64 * 48]))
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        NORMAL,
+        Draw("truncated-normal", (0.0, 1.0, -2.0, 2.0), (64, 48), version="2.12+"),
+        Draw("uniform", (-1.0, 1.0), (64, 6), "float64"),
+    ],
+)
+@pytest.mark.parametrize("ways", [1, 8, 64])
+def test_even_rows_are_a_sharding_too(draw: Draw, ways: int) -> None:
+    """A search's hypothesis with equal shards of rows says what the general one says, element by element."""
+    general = Distributed(draw, (ways,), (Shard(0),), 512, offset=8)
+    plain = Hypothesis(draw, 512, offset=8, sharding=Sharding(ways, "dtensor"))
+    values = general.tensor(3)
+    chosen = np.random.default_rng(2).permutation(draw.size)[:500]
+    assert np.array_equal(plain.tensor(3), values)
+    assert np.array_equal(plain.values(3, chosen), values.reshape(-1)[chosen])
+    assert plain.end_offset_of(3) == general.end_offset_of(3)
+    assert not plain.locate(chosen).rank.any()
+    if ways > 1:
+        assert not np.array_equal(plain.tensor(3), Hypothesis(draw, 512, offset=8).tensor(3))

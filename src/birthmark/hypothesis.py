@@ -37,7 +37,7 @@ class Location:
     """Where elements come from, one entry an element.
 
     Attributes:
-        rank: int64, the process that draws it.
+        rank: int64, the process whose seed draws it; 0 for all where the processes share one.
         counter: uint64, position in the thread's stream in calls: offset / 4 and all earlier calls.
         thread: uint64, index of the thread in its launch.
         lane: uint8, which of the call's values it takes.
@@ -98,16 +98,22 @@ class Hypothesis:
         """
         if self.draw.redraws:
             raise UsageError("the offset after a truncated normal draw of torch 2.12 depends on the seed.")
-        return self.offset + self._launches()[1]
+        return self.offset + self._step
 
     def end_offset_of(self, seed: int, rank: int = 0) -> int:
-        """The generator's offset after the draw on one rank; goes through its elements where it must."""
+        """The generator's offset after the draw on one rank; goes through its elements where it must.
+
+        The ranks of a distributed tensor draw again together, so there all elements count.
+        """
         if not self.draw.redraws:
-            return self.offset + self._launches()[1]
+            return self.offset + self._step
         size = self._local_size()
+        first, stop = (
+            (0, self.draw.size) if self.sharding.rule == "dtensor" else (rank * size, (rank + 1) * size)
+        )
         again = 0
-        for begin in range(rank * size, (rank + 1) * size, CHUNK):
-            indices = np.arange(begin, min(begin + CHUNK, (rank + 1) * size))
+        for begin in range(first, stop, CHUNK):
+            indices = np.arange(begin, min(begin + CHUNK, stop))
             again = max(again, self._redrawn(seed, self._locate(indices))[1])
         return self.offset + self._redraw_step * (1 + again)
 
@@ -193,7 +199,7 @@ class Hypothesis:
                 first,
                 last,
                 self.arithmetic,
-                offset=self.offset + piece.offset,
+                offset=self.offset + piece.offset + self.sharding.shift(self.draw.shape, rank),
                 version=self.draw.version,
             )
         if self.draw.redraws:
@@ -208,8 +214,14 @@ class Hypothesis:
         return math.prod(self.sharding.local_shape(self.draw.shape))
 
     @property
+    def _step(self) -> int:
+        """How far one draw moves the offset."""
+        whole = self.sharding.advance(self.draw.shape)
+        return self._launches()[1] if whole is None else whole
+
+    @property
     def _redraw_step(self) -> int:
-        return self._launches()[1] if self.redraw_step is None else self.redraw_step
+        return self._step if self.redraw_step is None else self.redraw_step
 
     def _launches(self) -> tuple[tuple[Piece, ...], int]:
         """The launches of every rank, and how far they move its offset."""
@@ -231,7 +243,12 @@ class Hypothesis:
         rank, local, _ = self.sharding.locate(self.draw.shape, indices)
         launched, _ = self._launches()
         counter, lane, thread = locate(launched, Layout(self.threads), local, self.draw.unroll)
-        return Location(rank, counter + np.uint64(self.offset // 4), thread, lane)
+        counter = counter + np.uint64(self.offset // 4)
+        if self.sharding.rule == "dtensor":
+            shifts = [self.sharding.shift(self.draw.shape, each) // 4 for each in range(self.sharding.ways)]
+            counter = counter + np.array(shifts, np.uint64)[rank]
+            rank = np.zeros_like(rank)
+        return Location(rank, counter, thread, lane)
 
     def _raw_of(self, seed: int, place: Location) -> Values:
         ranks = range(self.sharding.ways)

@@ -64,3 +64,13 @@ def test_impossible_shardings_are_refused(ways: int, rule: str) -> None:
     """No shards, shards without a seed rule, and unknown rules are usage errors."""
     with pytest.raises(UsageError):
         Sharding(ways, rule)  # type: ignore[arg-type]
+
+
+def test_shards_of_a_distributed_tensor_share_a_seed_and_follow_each_other() -> None:
+    """One seed for all ranks; each starts behind the elements of those before, rounded up to 4."""
+    sharding = Sharding(8, "dtensor")
+    assert [sharding.seed_of(7, rank) for rank in (0, 7)] == [7, 7]
+    assert [sharding.shift((24, 5), rank) for rank in range(3)] == [0, 16, 32]
+    assert sharding.advance((24, 5)) == 120
+    assert Sharding(8, "megatron").shift((24, 5), 3) == 0
+    assert Sharding(8, "megatron").advance((24, 5)) is None

@@ -89,7 +89,7 @@ class CaseEntry(_Part):
     threads: Annotated[int, Field(ge=256, le=2**32)]
     offset: Count
     ways: Annotated[int, Field(ge=1, le=1 << 16)]
-    rule: Literal["single", "megatron"]
+    rule: Literal["single", "megatron", "dtensor"]
     rank: Annotated[int, Field(ge=0, le=1 << 16)] | None
     seed: Annotated[int, Field(ge=0, lt=2**64)]
     trials: Annotated[int, Field(ge=1, le=2**128)]
