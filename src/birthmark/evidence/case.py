@@ -12,6 +12,14 @@ from birthmark.survivors.levelling import levelled
 from birthmark.survivors.survivor import Axis
 
 
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Another draw that was added to the candidate's, as merging two models adds them."""
+
+    hypothesis: Hypothesis
+    seed: int
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Case:
     """One candidate and the values it is held against.
@@ -31,6 +39,8 @@ class Case:
         layouts: the G's that the candidate's is compared with.
         declared: the scale that the model's own files declare; None where unknown.
         rank: the shard that the case is about; None for the whole tensor.
+        beside: the other draws of a merge, whose weighted sum with the candidate's the values are; empty
+            where the values are one draw.
     """
 
     tensor: str
@@ -47,6 +57,7 @@ class Case:
     layouts: tuple[int, ...]
     declared: float | None = None
     rank: int | None = None
+    beside: tuple[Beside, ...] = ()
 
     @property
     def everything(self) -> Elements:

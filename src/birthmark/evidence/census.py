@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from birthmark.checkpoints.interface import Checkpoint
 from birthmark.evidence.elements import Elements, matrix_shape
 from birthmark.evidence.exactness import PREDICTED_SHARE, Units, tally
+from birthmark.evidence.linear_mixture import given
 from birthmark.evidence.prediction import predict
 from birthmark.evidence.weigh import Judgement
 
@@ -136,6 +137,8 @@ def _column_parts(
 
 
 def _near(judgement: Judgement, elements: Elements) -> NDArray[np.bool_]:
+    if judgement.combination is not None:
+        return given(judgement, elements)
     return predict(judgement.fit, judgement.case.seed, elements, judgement.case.dtype).near
 
 

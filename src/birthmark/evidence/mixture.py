@@ -114,6 +114,20 @@ def second_case(judgement: Judgement) -> Case | None:
     )
 
 
+def left_over(
+    explained: NDArray[np.int64], selection: Selection, holdout: Holdout
+) -> tuple[Selection, Holdout] | None:
+    """What no origin found so far predicts, for a search of its own; None where a side has nothing.
+
+    Args:
+        explained: units that are predicted by any of them.
+        selection: as it was split before the first search; the split stays as it is.
+        holdout: likewise.
+    """
+    seen, unseen = ~np.isin(selection.unit, explained), ~np.isin(holdout.unit, explained)
+    return _parted(selection, holdout, seen, unseen)
+
+
 def unexplained_part(
     judgement: Judgement, selection: Selection, holdout: Holdout
 ) -> tuple[Selection, Holdout] | None:
@@ -126,6 +140,12 @@ def unexplained_part(
     """
     seen = np.isin(selection.unit, judgement.unexplained)
     unseen = np.isin(holdout.unit, judgement.unexplained)
+    return _parted(selection, holdout, seen, unseen)
+
+
+def _parted(
+    selection: Selection, holdout: Holdout, seen: NDArray[np.bool_], unseen: NDArray[np.bool_]
+) -> tuple[Selection, Holdout] | None:
     if not seen.any() or not unseen.any():
         return None
     rest = replace(

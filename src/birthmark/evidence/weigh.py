@@ -6,83 +6,35 @@ checkpoint.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from birthmark.evidence.arithmetic import ArithmeticTest, compare_arithmetics
+from birthmark.evidence.arithmetic import compare_arithmetics
 from birthmark.evidence.case import Case
 from birthmark.evidence.decoys import TRACE, Decoys, score_decoys
-from birthmark.evidence.exactness import Exactness, Units, tally
+from birthmark.evidence.exactness import tally
 from birthmark.evidence.fit import Fit, fit, unfitted
-from birthmark.evidence.layouts import LayoutTest, NextLayout, compare_layouts, next_best
+from birthmark.evidence.judgement import Judgement as Judgement
+from birthmark.evidence.layouts import compare_layouts, next_best
+from birthmark.evidence.linear_mixture import weigh_merged
 from birthmark.evidence.prediction import predict
 from birthmark.evidence.remarks import remarks
 from birthmark.evidence.score import LEAST, Score, score
-from birthmark.evidence.verdict import LEAST_PREDICTED, Grounds, Outcome, judge_grounds
+from birthmark.evidence.verdict import LEAST_PREDICTED, Grounds, judge_grounds
 
 #: Elements on which the share is measured that a wrong seed explains.
 CHANCE_SAMPLE = 1 << 14
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Judgement:
-    """What a candidate is worth.
-
-    Attributes:
-        case: what it was judged on.
-        outcome: "match", "seed-only", "weak-trace" or "none".
-        reason: why, in words.
-        fit: the arithmetic, draw and scale that the numbers below use.
-        selection, holdout: scores on what the search saw and on what it did not.
-        exact: bit-exact counts on both together.
-        exact_holdout: the same on the hold-out alone.
-        units: how each unit of both fares.
-        seed_plus_one: the next seed's score on the hold-out.
-        decoys: the measured background.
-        layouts: which layouts remain; None where the generator has none.
-        next_layout: the next-best other layout; None where all predict the same.
-        arithmetic: which arithmetics remain; None where the generator has only one or nothing is predicted.
-        notes: remarks on the numbers, one sentence or two each.
-        as_stored: for a faint trace, whose scores are those of levelled values: the score of all values as
-            they are stored; None elsewhere.
-    """
-
-    case: Case
-    outcome: Outcome
-    reason: str
-    fit: Fit
-    selection: Score
-    holdout: Score
-    exact: Exactness
-    exact_holdout: Exactness
-    units: Units
-    seed_plus_one: Score
-    decoys: Decoys
-    layouts: LayoutTest | None
-    next_layout: NextLayout | None
-    arithmetic: ArithmeticTest | None
-    notes: tuple[str, ...]
-    as_stored: Score | None = None
-
-    @property
-    def survivors(self) -> NDArray[np.int64]:
-        """Ids of the units that are predicted, the partly altered ones among them."""
-        return self.units.ids[self.units.predicted]
-
-    @property
-    def unexplained(self) -> NDArray[np.int64]:
-        """Ids of the units that are not predicted: no survivors after all, or of another initialisation."""
-        return self.units.ids[~self.units.predicted]
-
-
 def weigh(case: Case) -> Judgement:
-    """Judge a candidate on the values of its case.
+    """Judge a candidate on the values of its case; one draw of a merge beside the others of its case.
 
     Raises:
         UsageError: the hypothesis cannot predict these elements (a bug in the caller).
     """
+    if case.beside:
+        return weigh_merged(case)
     seed, dtype, everything = case.seed, case.dtype, case.everything
     chosen = fit(case.hypothesis, seed, case.selection, dtype, case.declared)
     loose = unfitted(case.hypothesis, case.scale, len(case.selection))

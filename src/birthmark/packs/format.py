@@ -18,14 +18,15 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeVar
+from dataclasses import replace
+from typing import Annotated, Any, Literal, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from birthmark.errors import BirthmarkError, PackError
-from birthmark.evidence.case import Case
+from birthmark.evidence.case import Beside, Case
 from birthmark.evidence.elements import Elements, units_of
 from birthmark.hypothesis import Draw, Hypothesis
 from birthmark.numerics.dtypes import is_float, itemsize
@@ -44,7 +45,9 @@ M = TypeVar("M", bound=BaseModel)
 Count = Annotated[int, Field(ge=0, le=2**63 - 1)]
 
 
-class _Part(BaseModel):
+class Part(BaseModel):
+    """A frozen part of a pack; unknown keys, NaN and infinities are refused."""
+
     model_config = ConfigDict(
         extra="forbid",
         frozen=True,
@@ -55,7 +58,7 @@ class _Part(BaseModel):
     )
 
 
-class RowDigest(_Part):
+class RowDigest(Part):
     """A row (or column): how many of its elements are used, and the digest of their stored bytes."""
 
     id: Count
@@ -64,14 +67,22 @@ class RowDigest(_Part):
     sha256: str
 
 
-class SideEntry(_Part):
+class SideEntry(Part):
     """One side of the split: how many elements, and how their positions are written."""
 
     elements: Count
     encoding: Encoding
 
 
-class CaseEntry(_Part):
+class BesideEntry(Part):
+    """Another draw of a merge; its distribution is the case's own."""
+
+    threads: Annotated[int, Field(ge=256, le=2**32)]
+    offset: Count
+    seed: Annotated[int, Field(ge=0, lt=2**64)]
+
+
+class CaseEntry(Part):
     """A case without its arrays."""
 
     tensor: str
@@ -98,9 +109,10 @@ class CaseEntry(_Part):
     selection: SideEntry
     holdout: SideEntry
     rows: list[RowDigest]
+    beside: Annotated[list[BesideEntry], Field(max_length=16)] = []
 
 
-class Manifest(_Part):
+class Manifest(Part):
     """What the pack holds."""
 
     schema_: Literal["birthmark.pack/1"] = Field(default="birthmark.pack/1", alias="schema")
@@ -129,14 +141,7 @@ def case_names(number: int) -> list[str]:
 
 def pack_case(number: int, case: Case) -> dict[str, bytes]:
     """A case as members."""
-    arrays: dict[str, bytes] = {}
-    entries: dict[str, SideEntry] = {}
-    for side in SIDES:
-        elements = getattr(case, side)
-        encoding, indices = pack_indices(elements.indices)
-        entries[side] = SideEntry(elements=len(elements), encoding=encoding)
-        arrays[f"case-{number}.{side}.indices"] = indices
-        arrays[f"case-{number}.{side}.values"] = pack_values(elements.values, case.dtype)
+    sides, arrays = pack_sides(number, case.selection, case.holdout, case.dtype)
     hypothesis, draw = case.hypothesis, case.hypothesis.draw
     entry = CaseEntry(
         tensor=case.tensor,
@@ -160,9 +165,13 @@ def pack_case(number: int, case: Case) -> dict[str, bytes]:
         trials=case.trials,
         holdout_trials=case.holdout_trials,
         layouts=list(case.layouts),
-        selection=entries["selection"],
-        holdout=entries["holdout"],
+        selection=sides[0],
+        holdout=sides[1],
         rows=row_digests(case),
+        beside=[
+            BesideEntry(threads=one.hypothesis.threads, offset=one.hypothesis.offset, seed=one.seed)
+            for one in case.beside
+        ],
     )
     return {f"case-{number}.json": canonical(entry), **arrays}
 
@@ -194,11 +203,15 @@ def unpack_case(number: int, members: Mapping[str, bytes]) -> tuple[Case, CaseEn
             Sharding(entry.ways, entry.rule),
             entry.generator,
         )
+        beside = tuple(
+            Beside(replace(hypothesis, threads=one.threads, offset=one.offset), one.seed)
+            for one in entry.beside
+        )
     except BirthmarkError as error:
         raise PackError(f"{name} holds no possible hypothesis: {error}") from error
     if draw.size > MOST_TENSOR or entry.scale <= 0.0 or (entry.rank is not None and entry.rank >= entry.ways):
         raise PackError(f"{name} describes a tensor, scale or shard that cannot be.")
-    sides = {side: _unpack_side(number, side, entry, draw.size, members) for side in SIDES}
+    selection, holdout = unpack_sides(number, entry, draw.size, members)
     case = Case(
         tensor=entry.tensor,
         shape=shape,
@@ -207,36 +220,96 @@ def unpack_case(number: int, members: Mapping[str, bytes]) -> tuple[Case, CaseEn
         scale=entry.scale,
         hypothesis=hypothesis,
         seed=entry.seed,
-        selection=sides["selection"],
-        holdout=sides["holdout"],
+        selection=selection,
+        holdout=holdout,
         trials=entry.trials,
         holdout_trials=entry.holdout_trials,
         layouts=tuple(entry.layouts),
         declared=entry.declared,
         rank=entry.rank,
+        beside=beside,
     )
+    if beside and (entry.distribution != "normal" or entry.ways != 1):
+        raise PackError(f"{name} adds up draws that are no whole normal ones; birthmark makes no such case.")
     return case, entry
 
 
-def _unpack_side(
-    number: int,
-    side: Literal["selection", "holdout"],
-    entry: CaseEntry,
-    size: int,
-    members: Mapping[str, bytes],
-) -> Elements:
-    about: SideEntry = getattr(entry, side)
-    indices = unpack_indices(members[f"case-{number}.{side}.indices"], about.encoding, about.elements, size)
-    values = unpack_values(members[f"case-{number}.{side}.values"], entry.dtype, about.elements)
-    return Elements(indices, values, units_of(indices, tuple(entry.shape), entry.axis))
+class Told(Protocol):
+    """What an entry of any kind of case says of its arrays."""
+
+    @property
+    def shape(self) -> list[int]:
+        """Extents of the tensor."""
+
+    @property
+    def dtype(self) -> str:
+        """Its stored dtype."""
+
+    @property
+    def axis(self) -> Literal["row", "column", "tensor"]:
+        """What units count."""
+
+    @property
+    def selection(self) -> SideEntry:
+        """About the values that the search saw."""
+
+    @property
+    def holdout(self) -> SideEntry:
+        """About those that it did not."""
 
 
-def row_digests(case: Case) -> list[RowDigest]:
+class Sided(Protocol):
+    """A case of any kind, as far as its arrays go."""
+
+    @property
+    def dtype(self) -> str:
+        """The stored dtype."""
+
+    @property
+    def selection(self) -> Elements:
+        """What the search saw."""
+
+    @property
+    def holdout(self) -> Elements:
+        """What it did not see."""
+
+
+def pack_sides(
+    number: int, selection: Elements, holdout: Elements, dtype: str
+) -> tuple[tuple[SideEntry, SideEntry], dict[str, bytes]]:
+    """Both sides of a case: what is said of them, and their arrays as members."""
+    arrays: dict[str, bytes] = {}
+    entries = []
+    for side, elements in zip(SIDES, (selection, holdout), strict=True):
+        encoding, indices = pack_indices(elements.indices)
+        entries.append(SideEntry(elements=len(elements), encoding=encoding))
+        arrays[f"case-{number}.{side}.indices"] = indices
+        arrays[f"case-{number}.{side}.values"] = pack_values(elements.values, dtype)
+    return (entries[0], entries[1]), arrays
+
+
+def unpack_sides(
+    number: int, entry: Told, size: int, members: Mapping[str, bytes]
+) -> tuple[Elements, Elements]:
+    """Both sides of a case of any kind.
+
+    Raises:
+        PackError: their arrays are not as the entry says, or do not fit the tensor.
+    """
+    sides = []
+    for side, about in zip(SIDES, (entry.selection, entry.holdout), strict=True):
+        place = f"case-{number}.{side}"
+        indices = unpack_indices(members[f"{place}.indices"], about.encoding, about.elements, size)
+        values = unpack_values(members[f"{place}.values"], entry.dtype, about.elements)
+        sides.append(Elements(indices, values, units_of(indices, tuple(entry.shape), entry.axis)))
+    return sides[0], sides[1]
+
+
+def row_digests(case: Sided) -> list[RowDigest]:
     """The digest of every row's used elements, selection first, by id."""
     found = []
     width = itemsize(case.dtype)
-    for side in SIDES:
-        elements: Elements = getattr(case, side)
+    for side, elements in zip(SIDES, (case.selection, case.holdout), strict=True):
         order: NDArray[np.intp] = np.argsort(elements.unit, kind="stable")
         raw = pack_values(elements.values[order], case.dtype)
         ids, starts, counts = np.unique(elements.unit[order], return_index=True, return_counts=True)

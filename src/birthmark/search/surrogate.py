@@ -67,7 +67,7 @@ def _words(
 
 
 @kernel(inline=True)
-def _normal(w0: np.uint64, w1: np.uint64) -> np.int32:
+def stand_in(w0: np.uint64, w1: np.uint64) -> np.int32:
     """The sine value of a pair of words, in steps."""
     word = np.float32(np.int32(w0 >> np.uint64(1))) + np.float32(0.5)
     pattern = bits(word)
@@ -120,7 +120,7 @@ def staged(
             part, stored = thread_products[first : ends[stage]], values[first : ends[stage]]
             for i in range(part.size):
                 w0, w1 = _words(key_0, key_1, counter, part[i])
-                normal += np.int64(_normal(w0, w1) * stored[i])
+                normal += np.int64(stand_in(w0, w1) * stored[i])
                 uniform += np.int64(_uniform(w0) * stored[i])
             if normal <= limits[stage, 0] and uniform <= limits[stage, 1]:
                 break
