@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
+import os
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +23,7 @@ from birthmark.search.cpu_positions import plan as plan_module
 from birthmark.search.cpu_positions.conditions import Conditions, conditions_of
 from birthmark.search.cpu_positions.outcome import PositionsOutcome
 from birthmark.search.cpu_positions.search import search_positions
+from birthmark.search.cpu_positions.units import is_piece, pieces
 from birthmark.search.ledger import Ledger
 from birthmark.search.progress import Status
 
@@ -221,7 +225,7 @@ def test_a_ledger_of_another_search_is_refused(left: Callable[..., Any], tmp_pat
         plan = plan_module.make_plan(draw.conditions(), (draw.index,), near(draw.seed, 100), None, None)
         ledger.begin(plan.fingerprint, plan.description)
         ledger.append({"unit": [9, 9, 9, 9], "strict": 0, "found": []})
-    with Ledger(path, resume=True) as ledger, pytest.raises(LedgerError, match="no work unit"):
+    with Ledger(path, resume=True) as ledger, pytest.raises(LedgerError, match="does not plan"):
         search_positions(draw.conditions(), (draw.index,), seeds=near(draw.seed, 100), ledger=ledger)
 
 
@@ -281,11 +285,55 @@ def test_all_seeds_at_one_position(left: Callable[..., Any]) -> None:
     assert outcome.searched.complete
 
 
-def test_units_tile_the_seeds(left: Callable[..., Any]) -> None:
-    """No seed is left out and none is done twice."""
-    plan = plan_module.make_plan(left().conditions(), (3, 9), (1000, 1000 + 3 * plan_module.UNIT + 5), 1, 1)
-    units = list(plan.units(0))
-    assert [unit.fixed for unit in units] == [3] * 4 + [9] * 4
-    for part in (units[:4], units[4:]):
-        assert [part[0].start, part[-1].stop] == list(plan.seeds)
-        assert all(a.stop == b.start for a, b in itertools.pairwise(part))
+@pytest.mark.parametrize(("first", "stop", "size"), [(1000, 1035, 10), (0, 30, 10), (5, 6, 10), (4, 4, 10)])
+def test_pieces_tile_a_range(first: int, stop: int, size: int) -> None:
+    """Nothing is left out, nothing is done twice, and nothing else counts as a piece."""
+    found = list(pieces(first, stop, size))
+    assert [number for piece in found for number in range(*piece)] == list(range(first, stop))
+    around = range(first - 12, stop + 12)
+    assert [(a, b) for a in around for b in around if is_piece(a, b, first, stop, size)] == found
+
+
+SCRIPT = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from tests.search.cpu_positions.conftest import Left
+from birthmark.search.cpu_positions import plan
+from birthmark.search.cpu_positions.search import search_positions
+from birthmark.search.ledger import Ledger
+
+plan.UNIT = 1 << 14
+with Ledger(sys.argv[2]) as ledger:
+    search_positions(Left().conditions(), (5, 6, 7), seeds=(0, 1 << 24), passes=1, ledger=ledger)
+"""
+
+
+@pytest.mark.slow
+def test_a_killed_search_goes_on(
+    left: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a killed process had noted is not done again, and the rest is done."""
+    path = tmp_path / "killed.ledger"
+    root = Path(__file__).resolve().parents[3]
+    process = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, str(root), str(path)],
+        env={**os.environ, "PYTHONPATH": str(root / "src")},
+    )
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and (not path.exists() or path.read_bytes().count(b"\n") < 50):
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    before = path.read_text().splitlines()
+    monkeypatch.setattr(plan_module, "UNIT", 1 << 14)
+    with Ledger(path, resume=True) as ledger:
+        outcome = search_positions(
+            left().conditions(), (5, 6, 7), seeds=(0, 1 << 24), passes=1, ledger=ledger
+        )
+    after = path.read_text().splitlines()
+    assert outcome.searched.complete
+    assert outcome.candidates == ()
+    assert 50 <= len(before) < len(after) == 1 + 3 * 1024
+    assert after[: len(before) - 1] == before[:-1]
+    units = [tuple(json.loads(line)["unit"]) for line in after[1:]]
+    assert len(set(units)) == len(units)

@@ -7,6 +7,7 @@ flight; whatever was finished is in the ledger.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, TypedDict
@@ -92,12 +93,13 @@ class Work:
     def account(self) -> Account:
         """How far it went."""
         job = self.job
-        planned = [[unit.key for unit in job.units(number)] for number in range(len(job.misses))]
-        through = sum(self.finished.issuperset(keys) for keys in planned)
-        total = sum(map(len, planned))
+        each = job.count()
+        done = Counter(number for number, *_ in self.finished)
+        through = sum(done[number] == each for number in range(len(job.misses)))
+        total = each * len(job.misses)
         seconds = time.monotonic() - self.began
         return Account(
-            passes=(through, len(planned)),
+            passes=(through, len(job.misses)),
             units=(len(self.finished), total),
             conditions=len(job.conditions),
             values=len(job.conditions.seen.values),
@@ -149,22 +151,19 @@ class Work:
         """The finished units of a ledger, each once."""
         if ledger is None:
             return []
-        planned = {
-            unit.key: unit for number in range(len(self.job.misses)) for unit in self.job.units(number)
-        }
         found: dict[Key, Done] = {}
         for record in ledger.begin(self.job.fingerprint, self.job.description):
             try:
                 number, fixed, start, stop = (int(each) for each in record["unit"])
-                key = number, fixed, start, stop
-                done = Done(planned[key], int(record["strict"]), tuple(int(each) for each in record["found"]))
+                unit = Unit(number, fixed, start, stop)
+                done = Done(unit, int(record["strict"]), tuple(int(each) for each in record["found"]))
             except (KeyError, TypeError, ValueError) as error:
-                raise LedgerError(
-                    f"{ledger.path} has a line that is no work unit of this search: {record}."
-                ) from error
-            if key in found:
-                raise LedgerError(f"{ledger.path} counts the work unit {key} twice.")
-            found[key] = done
+                raise LedgerError(f"{ledger.path} has a line that is no work unit: {record}.") from error
+            if not (0 <= number < len(self.job.misses) and self.job.planned(unit)):
+                raise LedgerError(f"{ledger.path} has a work unit that this search does not plan: {record}.")
+            if unit.key in found:
+                raise LedgerError(f"{ledger.path} counts the work unit {unit.key} twice.")
+            found[unit.key] = done
         return list(found.values())
 
 

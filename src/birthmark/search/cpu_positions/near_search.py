@@ -19,7 +19,7 @@ from birthmark.search.cpu_positions.near import near_matches
 from birthmark.search.cpu_positions.outcome import NearOutcome, NearSearched
 from birthmark.search.cpu_positions.plan import SEEDS, refuse_too_few
 from birthmark.search.cpu_positions.streams import Probe, Probes, plan_probes
-from birthmark.search.cpu_positions.units import Done, Key, Task, Unit
+from birthmark.search.cpu_positions.units import Done, Key, Task, Unit, is_piece, pieces
 from birthmark.search.ledger import Ledger
 from birthmark.search.options import Options
 from birthmark.search.progress import Progress
@@ -73,19 +73,21 @@ class Near:
         """The search in a few words."""
         return f"CPU seeds {self.seeds[0]} to {self.seeds[1] - 1}, positions up to {self.positions[1] - 1}"
 
-    def units(self, number: int) -> Iterator[Unit]:
-        """The work units of a pass."""
-        first, stop = self.seeds
-        size = self._seeds_of(UNIT)
-        for start in range(first, stop, size):
-            yield Unit(number, self.positions[1], start, min(start + size, stop))
+    def count(self) -> int:
+        """How many work units a pass has."""
+        return -(-(self.seeds[1] - self.seeds[0]) // self._seeds_of(UNIT))
+
+    def planned(self, unit: Unit) -> bool:
+        """Whether this is one of the work units; all hold the range of positions."""
+        right = unit.fixed == self.positions[1]
+        return right and is_piece(unit.start, unit.stop, *self.seeds, self._seeds_of(UNIT))
 
     def tasks(self, finished: set[Key]) -> Iterator[Task]:
         """What is still to be done, in order."""
         for number, probe in enumerate(self.probes.probes):
-            yield from (
-                partial(self.run, probe, unit) for unit in self.units(number) if unit.key not in finished
-            )
+            ranges = pieces(*self.seeds, self._seeds_of(UNIT))
+            units = (Unit(number, self.positions[1], *piece) for piece in ranges)
+            yield from (partial(self.run, probe, unit) for unit in units if unit.key not in finished)
 
     def run(self, probe: Probe, unit: Unit, stop: Event) -> Done | None:
         """Do one unit; None if `stop` was set before it was finished."""

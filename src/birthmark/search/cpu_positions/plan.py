@@ -16,7 +16,7 @@ from birthmark.search.cpu_positions.conditions import Conditions
 from birthmark.search.cpu_positions.judge import least_conditions
 from birthmark.search.cpu_positions.passes import Passes, plan_passes
 from birthmark.search.cpu_positions.sieve import Sieve, sieve_at
-from birthmark.search.cpu_positions.units import Done, Key, Task, Unit
+from birthmark.search.cpu_positions.units import Done, Key, Task, Unit, is_piece, pieces
 from birthmark.search.options import Options
 
 #: Seeds of the generator.
@@ -69,16 +69,20 @@ class Plan:
         """The search in a few words."""
         return f"CPU seeds {self.seeds[0]} to {self.seeds[1] - 1} at {len(self.positions)} positions"
 
-    def units(self, number: int) -> Iterator[Unit]:
-        """The work units of a pass, position after position."""
-        for index in self.positions:
-            yield from self._units_at(number, index)
+    def count(self) -> int:
+        """How many work units a pass has."""
+        return len(self.positions) * -(-(self.seeds[1] - self.seeds[0]) // UNIT)
+
+    def planned(self, unit: Unit) -> bool:
+        """Whether this is one of the work units."""
+        return unit.fixed in self.positions and is_piece(unit.start, unit.stop, *self.seeds, UNIT)
 
     def tasks(self, finished: set[Key]) -> Iterator[Task]:
         """What is still to be done, in order; the tests of a position are made when it is reached."""
         for number, chosen in enumerate(self.passes.passes):
             for index in self.positions:
-                units = [each for each in self._units_at(number, index) if each.key not in finished]
+                units = [Unit(number, index, *piece) for piece in pieces(*self.seeds, UNIT)]
+                units = [each for each in units if each.key not in finished]
                 if units:
                     sieve = sieve_at(self.conditions, chosen, index)
                     yield from (partial(run, sieve, unit) for unit in units)
@@ -91,11 +95,6 @@ class Plan:
         """What is going on."""
         place = self.positions.index(unit.fixed) + 1
         return f"CPU seeds at position {unit.fixed} ({place} of {len(self.positions)})"
-
-    def _units_at(self, number: int, index: int) -> Iterator[Unit]:
-        first, stop = self.seeds
-        for start in range(first, stop, UNIT):
-            yield Unit(number, index, start, min(start + UNIT, stop))
 
 
 def run(sieve: Sieve, unit: Unit, stop: Event) -> Done | None:

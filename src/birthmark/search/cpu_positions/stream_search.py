@@ -17,7 +17,7 @@ from birthmark.search.cpu_positions.engine import Work
 from birthmark.search.cpu_positions.outcome import StreamsOutcome, StreamsSearched
 from birthmark.search.cpu_positions.plan import refuse_too_few
 from birthmark.search.cpu_positions.streams import Probe, Probes, matches, plan_probes
-from birthmark.search.cpu_positions.units import Done, Key, Task, Unit
+from birthmark.search.cpu_positions.units import Done, Key, Task, Unit, is_piece, pieces
 from birthmark.search.cpu_seeds import seeds_in_order
 from birthmark.search.ledger import Ledger
 from birthmark.search.options import Options
@@ -73,17 +73,20 @@ class Streams:
         """The search in a few words."""
         return f"streams of {len(self.seeds)} CPU seeds from {self.positions[0]} to {self.positions[1] - 1}"
 
-    def units(self, number: int) -> Iterator[Unit]:
-        """The work units of a pass, seed after seed."""
-        first, stop = self.positions
-        for seed in self.seeds:
-            for start in range(first, stop, UNIT):
-                yield Unit(number, seed, start, min(start + UNIT, stop))
+    def count(self) -> int:
+        """How many work units a pass has."""
+        return len(self.seeds) * -(-(self.positions[1] - self.positions[0]) // UNIT)
+
+    def planned(self, unit: Unit) -> bool:
+        """Whether this is one of the work units."""
+        return unit.fixed in self.seeds and is_piece(unit.start, unit.stop, *self.positions, UNIT)
 
     def tasks(self, finished: set[Key]) -> Iterator[Task]:
         """What is still to be done, in order."""
         for number, probe in enumerate(self.probes.probes):
-            yield from (partial(run, probe, unit) for unit in self.units(number) if unit.key not in finished)
+            for seed in self.seeds:
+                units = (Unit(number, seed, *piece) for piece in pieces(*self.positions, UNIT))
+                yield from (partial(run, probe, unit) for unit in units if unit.key not in finished)
 
     def pair(self, unit: Unit, found: int) -> tuple[int, int]:
         """(seed, position): units hold a seed and find positions."""

@@ -30,6 +30,17 @@ class Unit:
         return self.number, self.fixed, self.start, self.stop
 
 
+def pieces(first: int, stop: int, size: int) -> Iterator[tuple[int, int]]:
+    """A range in pieces of a size, the last one shorter: (start, stop) of each."""
+    for start in range(first, stop, size):
+        yield start, min(start + size, stop)
+
+
+def is_piece(start: int, end: int, first: int, stop: int, size: int) -> bool:
+    """Whether (start, end) is one of the `pieces` of a range."""
+    return first <= start < stop and (start - first) % size == 0 and end == min(start + size, stop)
+
+
 @dataclass(frozen=True, slots=True)
 class Done:
     """A finished work unit.
@@ -81,8 +92,12 @@ class Job(Protocol):
         """The search in a few words."""
         ...
 
-    def units(self, number: int) -> Iterator[Unit]:
-        """The work units of a pass, in order."""
+    def count(self) -> int:
+        """How many work units a pass has."""
+        ...
+
+    def planned(self, unit: Unit) -> bool:
+        """Whether this is one of the work units."""
         ...
 
     def tasks(self, finished: set[Key]) -> Iterator[Task]:
