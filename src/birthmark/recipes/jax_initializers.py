@@ -44,7 +44,7 @@ class VarianceScaling:
         Args:
             shape: extents of the parameter, at least two.
             dtype: of the draw.
-            embedding: whether the first axis counts as the output (flax's `Embed`).
+            embedding: whether it is an embedding [entries, features] (flax's `Embed`, which calls axis 0 the output).
 
         Raises:
             UsageError: fewer than two axes, or an empty one.
@@ -114,7 +114,7 @@ def initializer(name: str) -> VarianceScaling:
 
 
 def fans(shape: tuple[int, ...], *, embedding: bool = False) -> tuple[float, float]:
-    """(fan in, fan out) of a kernel [..., in, out], or of an embedding whose first axis is the output.
+    """(fan in, fan out) of a kernel [..., in, out], or of an embedding, both of which are its features.
 
     Raises:
         UsageError: fewer than two axes, or an empty one.
