@@ -27,8 +27,8 @@ from birthmark.search.miss import chance_of_miss, element_fails
 from birthmark.search.vectors import widest_vectors
 
 #: Bits that a probe looks at, and the least it needs: few wrong positions may pass it.
-ENOUGH_BITS: Final = 48.0
-LEAST_BITS: Final = 36.0
+ENOUGH_BITS: Final = 38.0
+LEAST_BITS: Final = 34.0
 #: Words between the first and the last that a probe looks at.
 SPAN: Final = 1 << 15
 #: Probes of one search.
