@@ -10,6 +10,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from birthmark.checkpoints import open_checkpoint
+from birthmark.checkpoints.safetensors_writing import Entry, SafetensorsWriter
 from birthmark.errors import UsageError
 from birthmark.recipes.trace import Trace, TracedDraw, TracedStream, TracedTensor
 from birthmark.recipes.trace_values import Drawn
@@ -35,17 +36,18 @@ def traced(device: str, first: tuple[int, ...] = (300, 784)) -> Trace:
     return Trace(draws, tensors, (TracedStream(device),))
 
 
-def published(path: Path, trace: Trace, birth: Birth) -> Path:
+def published(path: Path, trace: Trace, birth: Birth, dtype: str = "float32") -> Path:
     """A checkpoint of which only the table's last 600 rows were left alone."""
     replay, generator = Replay(trace, birth), np.random.default_rng(3)
-    tensors = {}
-    for each in trace.tensors:
-        values = replay.run(each.name, 0, each.size).reshape(each.shape)
-        touched = values + generator.normal(0, 0.15, each.shape)
-        if each.name == "table.weight":
-            touched[300:] = values[300:]
-        tensors[each.name] = touched.astype(np.float32)
-    save_file(tensors, path / "model.safetensors")
+    entries = [Entry(each.name, each.shape, dtype) for each in trace.tensors]
+    with SafetensorsWriter(path / "model.safetensors", entries, {}) as writer:
+        for each in trace.tensors:
+            values = replay.run(each.name, 0, each.size).reshape(each.shape)
+            touched = values + generator.normal(0, 0.15, each.shape)
+            if each.name == "table.weight":
+                touched[300:] = values[300:]
+            writer.add(touched.astype(np.float32), dtype)
+        writer.finish()
     return path / "model.safetensors"
 
 
@@ -90,6 +92,22 @@ def test_a_cpu_seed_explains_the_whole_model(tmp_path: Path) -> None:
     notes = " ".join(read(path, other).reading.notes)
     assert "the model was built otherwise than it was traced" in notes
     assert "shows in 1 of 3" in notes
+
+
+@pytest.mark.parametrize(("device", "birth"), [("cpu", Birth(187_654)), ("cuda", Birth(187_654, G))])
+def test_a_seed_that_nobody_uses_is_found_where_the_trace_has_the_tensor(
+    tmp_path: Path, device: str, birth: Birth
+) -> None:
+    """A range of seeds on 16-bit values, too coarse to solve: at the traced index, or the traced offsets."""
+    trace = traced(device)
+    path = published(tmp_path, trace, birth, "bfloat16")
+    options = Options(seeds=(180_000, 190_000), dictionary=False)
+    with open_checkpoint(path) as checkpoint:
+        wanted = ScanOptions(options, ("table.weight",), trace=trace)
+        found = scan(checkpoint, wanted, command="birthmark scan").reading.findings[0]
+
+    assert found.seed == 187_654
+    assert (found.index, found.offset) == ((300 * 784, None) if device == "cpu" else (None, 8))
 
 
 def test_a_wrong_seed_is_not_explained(tmp_path: Path) -> None:

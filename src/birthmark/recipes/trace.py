@@ -174,6 +174,16 @@ class Trace:
             return True
         return Draw("truncated-normal", draw.parameters, draw.shape, draw.dtype, REDRAWING).redraws
 
+    @property
+    def opened(self) -> frozenset[int]:
+        """The calls whose positions the seed decides, because one before them in their stream redraws."""
+        found: set[int] = set()
+        redrawing = {number for number in range(len(self.draws)) if self.redraws(number)}
+        for number, draw in enumerate(self.draws):
+            if draw.after is not None and (draw.after in redrawing or draw.after in found):
+                found.add(number)
+        return frozenset(found)
+
     def open_before(self, number: int) -> tuple[int, ...]:
         """The calls before one, in its stream, whose number of rounds the seed decides; ascending."""
         found = []

@@ -21,13 +21,11 @@ class RandomCall:
     Attributes:
         distribution: one of `birthmark.recipes.trace_costs.DISTRIBUTIONS`.
         parameters: as `birthmark.recipes.trace.TracedDraw` has them.
-        scale: numbers that the drawn values are multiplied with and then added, where the operator does so.
         after: whether the values follow from the draw in a way that is not recorded.
     """
 
     distribution: str
     parameters: tuple[float, ...] = ()
-    scale: tuple[float, float] | None = None
     after: bool = False
 
 

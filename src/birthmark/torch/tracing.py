@@ -8,6 +8,7 @@ step by step.
 from __future__ import annotations
 
 import random
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
@@ -39,6 +40,8 @@ from birthmark.torch.random_calls import Result
 from birthmark.torch.recording import Recorder
 
 Device = Literal["cpu", "cuda"]
+#: Warnings of torch about fake tensors, and about a GPU that is only claimed.
+HARMLESS = ("Accessing the data pointer of FakeTensor", "PyTorch was compiled without cuDNN")
 #: Nodes of the largest value that is kept; what is made in more steps is called unknown.
 MOST_PARTS = 20_000
 #: Steps that a value may be nested in.
@@ -66,6 +69,9 @@ def trace(
     recorder = Recorder(device)
     before = _foreign_state()
     with ExitStack() as stack:
+        stack.enter_context(warnings.catch_warnings())
+        for message in HARMLESS:
+            warnings.filterwarnings("ignore", message)
         stack.enter_context(recorder.streams.kept())
         stack.enter_context(_patched(recorder))
         stack.enter_context(FakeTensorMode(allow_non_fake_inputs=True))
