@@ -16,7 +16,8 @@ from birthmark.checkpoints import open_checkpoint
 from birthmark.errors import OutputError, PackError, UsageError
 from birthmark.evidence.case import Case
 from birthmark.packs.container import build, parse
-from birthmark.packs.format import MANIFEST, READING, Manifest, canonical, manifest_of, read_json
+from birthmark.packs.format import MANIFEST, READING, Manifest, manifest_of
+from birthmark.packs.parts import canonical, read_json
 from birthmark.packs.terminal import to_text
 from birthmark.packs.verifier import verify, verify_bytes
 from birthmark.packs.writer import pack_bytes, write_pack

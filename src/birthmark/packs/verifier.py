@@ -10,54 +10,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
 from birthmark import __version__
 from birthmark.checkpoints.interface import Checkpoint
 from birthmark.errors import BirthmarkError, PackError
-from birthmark.evidence.case import Case
 from birthmark.evidence.exactness import same_bits
-from birthmark.evidence.judge import Judged
 from birthmark.evidence.verdict import overall
-from birthmark.evidence.weigh import Judgement, weigh
-from birthmark.packs.comparing import check_survivors, first_difference
+from birthmark.packs.comparing import first_difference
 from birthmark.packs.container import MOST_BYTES, parse
-from birthmark.packs.format import (
-    MANIFEST,
-    READING,
-    Manifest,
-    canonical,
-    case_names,
-    manifest_of,
-    read_json,
-    row_digests,
-    unpack_case,
-)
-from birthmark.reports.assemble import claim
-from birthmark.reports.findings import finding
+from birthmark.packs.format import MANIFEST, READING, Manifest, case_names, manifest_of
+from birthmark.packs.origins import AnyCase, unpack_any
+from birthmark.packs.parts import canonical, read_json
+from birthmark.packs.weighing import Check, Weighed, survivors_check, weigh_any
 from birthmark.reports.limits import limits
 from birthmark.reports.reading import Finding, Reading, from_json
 
 #: Keys of a finding that the rows of a pack do not decide.
 NOT_FROM_ROWS = frozenset({"survivors", "altered", "declared", "stands_for"})
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One thing that was looked at.
-
-    Attributes:
-        what: in a few words.
-        how: "recomputed" from the rows, "digest" compared, or "stated" by the pack and not verifiable from
-            it.
-        detail: the numbers, in words.
-    """
-
-    what: str
-    how: Literal["recomputed", "digest", "stated"]
-    detail: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,20 +71,17 @@ def verify_bytes(data: bytes, checkpoint: Checkpoint | None = None) -> Verificat
     checks = [
         Check("digests", "digest", f"{len(manifest.sha256)} members have the SHA-256 the manifest gives.")
     ]
-    judged = []
+    weighed = []
     for number, stated in enumerate(reading.findings):
-        case, entry = unpack_case(number, members)
-        if entry.rows != row_digests(case):
-            raise PackError(
-                f"finding {number + 1}: the digests of its rows are not those of the rows in the pack."
-            )
+        case = unpack_any(number, members)
         if checkpoint is not None:
             checks.append(_against(checkpoint, case, number))
-        judgement = _weighed(case, number)
-        judged.append(Judged(judgement, None))
-        _compare(number, stated, judged[-1], same_version=manifest.version == __version__)
-        checks += _checks(number, judgement, stated)
-    _verdict(reading, judged, same_version=manifest.version == __version__)
+        one = weigh_any(number, case, stated.declared)
+        weighed.append(one)
+        _compare(number, stated, one, same_version=manifest.version == __version__)
+        survivors = survivors_check(number, stated, one)
+        checks += [*one.checks, *([survivors] if survivors else [])]
+    _verdict(reading, weighed, same_version=manifest.version == __version__)
     checks.append(Check("verdict", "recomputed", f"{reading.verdict!r} follows from the findings."))
     checks.append(
         Check(
@@ -168,7 +136,7 @@ def _reading(data: bytes) -> Reading:
     return reading
 
 
-def _against(checkpoint: Checkpoint, case: Case, number: int) -> Check:
+def _against(checkpoint: Checkpoint, case: AnyCase, number: int) -> Check:
     """Whether the pack's values are the checkpoint's, bit for bit."""
     info = checkpoint.tensors.get(case.tensor)
     if info is None or info.shape != case.shape or info.dtype != case.dtype:
@@ -188,70 +156,24 @@ def _against(checkpoint: Checkpoint, case: Case, number: int) -> Check:
     return Check(f"finding {number + 1}, rows", "recomputed", detail)
 
 
-def _weighed(case: Case, number: int) -> Judgement:
-    try:
-        judgement = weigh(case)
-    except BirthmarkError as error:
-        raise PackError(f"finding {number + 1} cannot be computed from its rows: {error}") from error
-    if judgement.outcome == "none":
-        raise PackError(
-            f"finding {number + 1}: its rows do not support it: {judgement.reason} (the pack says it is a "
-            "finding)."
-        )
-    return judgement
-
-
-def _compare(number: int, stated: Finding, judged: Judged, *, same_version: bool) -> None:
-    recomputed = finding(judged, stated.declared)
+def _compare(number: int, stated: Finding, weighed: Weighed, *, same_version: bool) -> None:
     difference = first_difference(
         stated.model_dump(mode="json", exclude=set(NOT_FROM_ROWS)),
-        recomputed.model_dump(mode="json", exclude=set(NOT_FROM_ROWS)),
+        weighed.finding.model_dump(mode="json", exclude=set(NOT_FROM_ROWS)),
         texts=same_version,
     )
     if difference is not None:
         key, said, found = difference
         raise PackError(f"finding {number + 1} says {key} = {said}, but its rows give {found}.")
-    check_survivors(number, stated, judged.judgement)
 
 
-def _verdict(reading: Reading, judged: list[Judged], *, same_version: bool) -> None:
-    if not judged and reading.verdict in ("none", "not-searched"):
+def _verdict(reading: Reading, weighed: list[Weighed], *, same_version: bool) -> None:
+    if not weighed and reading.verdict in ("none", "not-searched"):
         return
-    found = overall([claim(one) for one in judged])
+    found = overall([one.claim for one in weighed])
     if reading.verdict != found:
         raise PackError(
             f"the reading's verdict is {reading.verdict!r}, but its findings amount to {found!r}."
         )
     if same_version and reading.limits != limits(found, reading.findings, reading.searched):
         raise PackError("the reading's limits are not those that its findings have.")
-
-
-def _checks(number: int, judgement: Judgement, stated: Finding) -> list[Check]:
-    selection, holdout, exact = judgement.selection, judgement.holdout, judgement.exact
-    inside = judgement.survivors.size
-    name = f"finding {number + 1}"
-    return [
-        Check(
-            f"{name}, scores",
-            "recomputed",
-            f"{selection.n:,} values of the selection and {holdout.n:,} of the hold-out give the stated "
-            "r, sigma "
-            "and probabilities (for the stated number of trials).",
-        ),
-        Check(
-            f"{name}, bits",
-            "recomputed",
-            f"{exact.equal:,} of {exact.of:,} stored values equal the value that seed and layout predict.",
-        ),
-        Check(
-            f"{name}, controls",
-            "recomputed",
-            f"seed + 1, the next layout, {judgement.decoys.count:,} decoys and the vendor test.",
-        ),
-        Check(
-            f"{name}, survivors",
-            "recomputed",
-            f"{inside:,} of the {stated.survivors.count:,} stated survivors lie in the pack, and all of "
-            "these are predicted; any others are only stated.",
-        ),
-    ]

@@ -7,14 +7,15 @@ from pathlib import Path
 
 from birthmark import __version__
 from birthmark.errors import UsageError
-from birthmark.evidence.case import Case
 from birthmark.packs.container import build
-from birthmark.packs.format import MANIFEST, READING, canonical, manifest_of, pack_case
+from birthmark.packs.format import MANIFEST, READING, manifest_of
+from birthmark.packs.origins import AnyCase, pack_any
+from birthmark.packs.parts import canonical
 from birthmark.reports.output import write_whole
 from birthmark.reports.reading import Reading
 
 
-def write_pack(path: str | Path, reading: Reading, cases: Sequence[Case]) -> None:
+def write_pack(path: str | Path, reading: Reading, cases: Sequence[AnyCase]) -> None:
     """Write an evidence pack.
 
     Args:
@@ -29,12 +30,12 @@ def write_pack(path: str | Path, reading: Reading, cases: Sequence[Case]) -> Non
     write_whole(path, pack_bytes(reading, cases))
 
 
-def pack_bytes(reading: Reading, cases: Sequence[Case], version: str = __version__) -> bytes:
+def pack_bytes(reading: Reading, cases: Sequence[AnyCase], version: str = __version__) -> bytes:
     """The bytes of a pack: the same for the same reading and cases, on every machine."""
     if len(cases) != len(reading.findings):
         raise UsageError(f"{len(cases)} cases for {len(reading.findings)} findings: expected one for each.")
     members: dict[str, bytes] = {READING: reading.to_json().encode()}
     for number, case in enumerate(cases):
-        members |= pack_case(number, case)
+        members |= pack_any(number, case)
     manifest = canonical(manifest_of(members, version, len(cases)))
     return build({MANIFEST: manifest, **members})

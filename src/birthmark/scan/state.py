@@ -8,19 +8,16 @@ from dataclasses import dataclass, field
 from birthmark.checkpoints.declarations import Declarations
 from birthmark.checkpoints.interface import Checkpoint
 from birthmark.devices.catalogue import table_threads
-from birthmark.evidence.case import Case
 from birthmark.evidence.judge import Judged, Judgements, distinct, judge
-from birthmark.evidence.origin_case import OriginCase
 from birthmark.evidence.seed_free import SeedFree
 from birthmark.evidence.solved import HostLook, SolvedReading
+from birthmark.packs.origins import AnyCase
 from birthmark.reports.reading import Reading
 from birthmark.search.outcome import Candidate, Outcome, Searched
 from birthmark.search.progress import Progress
 from birthmark.survivors.split import Holdout, Selection, split
 from birthmark.survivors.survivor import Survivors
 
-#: What a finding rests on.
-AnyCase = Case | OriginCase
 #: Outcomes that end a search: the survivors are predicted.
 PREDICTED = frozenset({"match", "seed-only"})
 
@@ -31,13 +28,12 @@ class Scan:
 
     Attributes:
         reading: the result.
-        cases: what each finding rests on, in the order of the findings; an evidence pack carries them. None
-            for a layout that was read without its seed.
+        cases: what each finding rests on, in the order of the findings; an evidence pack carries them.
         stopped: whether it was interrupted; its ledger lets it go on.
     """
 
     reading: Reading
-    cases: tuple[AnyCase | None, ...]
+    cases: tuple[AnyCase, ...]
     stopped: bool
 
 
