@@ -136,14 +136,18 @@ class TestCases:
         assert seed_and_layout(reading) == [(truth["seed"], truth["layout"]["G"])]
         assert (found.platform, found.arithmetic) == ("rocm", "amd")
 
-    def test_given_offset(self, cases: Path, answers: dict[str, Any]) -> None:
-        """A draw behind another one is found at its offset, and not without it."""
+    def test_drawn_again(self, cases: Path, answers: dict[str, Any]) -> None:
+        """A draw behind its constructor's is found where recipes suppose it, and at a given offset."""
         truth = answers["redrawn-offset"]
+        plain = read(cases / "redrawn-offset", GPU).reading
         there = read(cases / "redrawn-offset", replace(GPU, search=Options(seeds=(0, 0), offset=8))).reading
 
-        assert seed_and_layout(there) == [(truth["seed"], truth["layout"]["G"])]
-        assert there.findings[0].offset == truth["offset"]
-        assert read(cases / "redrawn-offset", GPU).reading.verdict == "none"
+        for reading in (plain, there):
+            assert seed_and_layout(reading) == [(truth["seed"], truth["layout"]["G"])]
+            assert reading.findings[0].offset == truth["offset"]
+        assert any("draws again" in note for note in plain.notes)
+        assert any("as supposed by hf on cuda" in text for text in plain.searched.hypotheses)
+        assert len(plain.searched.layouts) > 1000
 
     def test_layout_without_a_seed(self, cases: Path, answers: dict[str, Any]) -> None:
         """An unseeded draw gives its layout and no seed."""

@@ -33,13 +33,17 @@ class Declarations:
     source: str | None = None
 
 
+def declared_model(checkpoint: Checkpoint) -> Mapping[str, object]:
+    """The config.json in the checkpoint's folder; empty where it is missing or unreadable."""
+    return _document(_folder(checkpoint) / "config.json")
+
+
 def declarations(checkpoint: Checkpoint) -> Declarations:
     """What the checkpoint and the files in its folder declare; nothing where that is missing or unreadable.
 
     Of several seeds the one of the file nearest to the weights counts: their own pickles come first.
     """
-    folder = Path(checkpoint.source)
-    folder = folder if folder.is_dir() else folder.parent
+    folder = _folder(checkpoint)
     scale: float | None = None
     seed: int | None = None
     source: str | None = None
@@ -54,6 +58,11 @@ def declarations(checkpoint: Checkpoint) -> Declarations:
             seed = next((value for key in SEED_KEYS if (value := _integer(found.get(key))) is not None), None)
             source = name if seed is not None else None
     return Declarations(scale, seed, source)
+
+
+def _folder(checkpoint: Checkpoint) -> Path:
+    source = Path(checkpoint.source)
+    return source if source.is_dir() else source.parent
 
 
 def _by_last_key(settings: Mapping[str, int | float]) -> dict[str, object]:

@@ -2,7 +2,8 @@
 
 A search that tries offset 0 finds what was drawn first. Other recipes draw the same tensor later: behind an
 output layer, behind all constructors, at the end of a pipeline stage, or in the shards of DTensor. Recipes
-that suppose the same are one supposition, and each counts once among the trials.
+that suppose the same are one supposition, and each counts once among the trials. One of them needs no recipe:
+that a tensor was filled by its constructor and drawn again at once.
 """
 
 from __future__ import annotations
@@ -35,6 +36,9 @@ from birthmark.samplers.draw import Draw
 WAYS: Final = (1, 2, 4, 8, 16)
 STAGES: Final = (1, 2, 4, 8, 16)
 SHARDS: Final = (8, 16, 32, 64, 128, 256, 512, 1024)
+
+#: The name of what no recipe supposes: a draw right behind the constructor's own.
+REDRAWN: Final = "code that draws again what a constructor drew"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +113,18 @@ def suppositions(
                 recipes = tuple(dict.fromkeys((*same.recipes, *one.recipes)))
                 found[one.key] = replace(same, recipes=recipes)
     return tuple(found.values())
+
+
+def redrawn(shape: tuple[int, ...], threads: Sequence[int]) -> Supposition:
+    """A normal draw right behind another of the same tensor: code initialises what its constructor filled.
+
+    Args:
+        shape: the tensor's extents.
+        threads: the G's that are possible.
+    """
+    draw = Draw("normal", (0.0, 1.0), shape)
+    begun = {each: advance(draw.size, draw.dtype, Layout(each)) for each in sorted(set(threads))}
+    return Supposition((REDRAWN,), "cuda", draw, WHOLE, 1, begun)
 
 
 def trials(supposed: Sequence[Supposition]) -> int:

@@ -138,6 +138,20 @@ def dictionary() -> NDArray[np.uint64]:
     return seeds
 
 
+@cache
+def in_order() -> NDArray[np.uint64]:
+    """The dictionary with the likelier seeds first: uint64, each once, read-only.
+
+    Named seeds come first, then what rules make of them on the first rank, then all others from 0 up.
+    """
+    first = _wrapped([*NAMED, *(rule.seed(base) for base in NAMED for rule in RULES)])
+    together = np.concatenate([first, dictionary()])
+    _, where = np.unique(together, return_index=True)
+    seeds: NDArray[np.uint64] = together[np.sort(where)]
+    seeds.flags.writeable = False
+    return seeds
+
+
 def name_of(seed: int) -> str | None:
     """Where public code or launch files use exactly this seed; None where they are not known to."""
     return NAMED.get(seed)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from birthmark.reports.reading import SearchedModel
 from birthmark.search.outcome import Searched, StageReport
+from birthmark.search.supposed import STAGE as SUPPOSED
 
 NOTHING_SEARCHED = SearchedModel(seeds=None, layouts=[], hypotheses=[], candidates_tested=0, complete=False)
 
@@ -14,8 +15,9 @@ def account(searches: Sequence[tuple[str, Searched]]) -> SearchedModel:
     """What all searches of a scan have searched together.
 
     Seeds, layouts and the chance of a miss are those of the searches that went through the most seeds: a
-    quick look at other tensors takes nothing from them. Where several went as far, only what all covered
-    counts. Trials and candidates are those of all searches; the stages say which tensor they are about.
+    quick look at other tensors, or at places that recipes suppose, takes nothing from them. Where several
+    went as far, only what all covered counts. Trials and candidates are those of all searches; the stages say
+    which tensor they are about.
 
     Args:
         searches: each with the name of its tensor.
@@ -54,7 +56,9 @@ def _ranged(searched: Searched) -> bool:
 
 
 def _span(searched: Searched) -> int:
-    """How many seeds the exhaustive stages go through."""
+    """How many seeds the exhaustive stages go through; -1 where only recipes' places were tried."""
+    if searched.stages and all(stage.name == SUPPOSED for stage in searched.stages):
+        return -1
     return searched.seeds[1] - searched.seeds[0]
 
 

@@ -19,6 +19,7 @@ from birthmark.generators.mt19937_field import DEGREE
 from birthmark.samplers.cpu_draw import CpuDraw
 from birthmark.scan.lattices import on_lattices
 from birthmark.scan.state import State
+from birthmark.scan.supposed import supposed_words
 from birthmark.search.cpu_origin import CpuOrigin
 from birthmark.search.known_seed import among_usual_seeds, locate_selections, reach_of
 from birthmark.search.origin import Found
@@ -181,7 +182,9 @@ def _groups(sure: Sequence[Sight]) -> list[list[Sight]]:
 
 def _by_usual_seeds(state: State, sight: Sight) -> None:
     """Try the seeds that people use at the positions where draws usually start."""
-    tried, found = among_usual_seeds(sight.selection, _positions(sight.selection), _nominals(state))
+    supposed = supposed_words(state, sight.tensor, sight.selection.shape)
+    positions = tuple(dict.fromkeys((*_positions(sight.selection), *supposed)))
+    tried, found = among_usual_seeds(sight.selection, positions, _nominals(state))
     for one in tried.tried:
         seeds = f"all {one.seeds:,}" if one.seeds == one.of else f"the first {one.seeds:,} of {one.of:,}"
         what = f"CPU draw, dictionary of seeds, index {one.index:,}: {seeds} seeds"

@@ -1,0 +1,87 @@
+"""Places that recipes suppose, in a scan: with the model's config.json where there is one, and without.
+
+They come after the dictionary at the generator's start and before everything that takes longer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from birthmark.checkpoints.declarations import declared_model
+from birthmark.devices.catalogue import table_threads
+from birthmark.errors import NothingToSearch
+from birthmark.evidence.judge import Judged
+from birthmark.recipes.hypotheses import Supposition, redrawn, suppositions
+from birthmark.scan.state import State
+from birthmark.search.options import Options
+from birthmark.search.supposed import Place, places_of, search_supposed
+from birthmark.survivors.survivor import Survivors
+
+#: Tensors that are tried there.
+MOST_TARGETS: Final = 2
+#: Words before a CPU draw up to which the seeds that people use are tried there.
+FURTHEST_WORD: Final = 1 << 25
+
+
+def at_supposed_places(state: State, targets: Sequence[Survivors], wanted: Options) -> None:
+    """Try likely seeds where recipes suppose that the most promising tensors were drawn."""
+    for target in targets[:MOST_TARGETS]:
+        if state.settled or state.stopped:
+            return
+        try:
+            selection, holdout = state.split(target)
+        except NothingToSearch:
+            continue
+        shape = selection.shape
+        supposed = [redrawn(shape, table_threads()), *_supposed(state, target.tensor, shape)]
+        places = places_of(selection, supposed, wanted)
+        if not places:
+            continue
+        try:
+            outcome = search_supposed(selection, places, wanted, progress=state.progress)
+        except NothingToSearch:
+            continue  # the dictionary's own refusal says more
+        state.stopped = outcome.stopped
+        state.searches.append((target.tensor, outcome.searched))
+        state.judge(target, selection, holdout, outcome)
+        if state.predicted is not None:
+            _name(state, state.predicted, places)
+
+
+def _name(state: State, found: Judged, places: Sequence[Place]) -> None:
+    """Note whose place it was at which a tensor was found."""
+    hypothesis = found.judgement.fit.hypothesis
+    whose = [
+        name
+        for place in places
+        if place.offset == hypothesis.offset
+        and any(
+            one.hypothesis.sharding == hypothesis.sharding and hypothesis.threads in one.threads
+            for one in place.classes
+        )
+        for name in place.supposed.recipes
+    ]
+    if whose:
+        state.notes.append(
+            f"{found.judgement.case.tensor} was looked for at offset {hypothesis.offset} because "
+            f"{' or '.join(dict.fromkeys(whose))} would draw it there; others may do so, too."
+        )
+
+
+def supposed_words(state: State, tensor: str, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Where on the CPU recipes suppose that a tensor's draw begins, in words before it; near ones only."""
+    found = [
+        offset
+        for one in _supposed(state, tensor, shape)
+        if one.generator == "cpu" and one.draw.distribution == "normal"
+        for offset in one.offsets.values()
+        if 0 < offset <= FURTHEST_WORD
+    ]
+    return tuple(dict.fromkeys(found))
+
+
+def _supposed(state: State, tensor: str, shape: tuple[int, ...]) -> tuple[Supposition, ...]:
+    if len(shape) != 2:
+        return ()
+    return suppositions(declared_model(state.checkpoint), tensor, (shape[0], shape[1]), table_threads())
