@@ -1,9 +1,10 @@
 """The order of a scan.
 
 The tensors with survivors are tried in the order of their promise: all of them with the seeds that people
-use, which takes a second each, then the most promising one with every seed. In between, survivors are tried
-as a draw of the CPU generator, which is solved for, and float32 survivors are asked for their layout without
-a seed, which spares the search all others. Once a seed is known, the other tensors are tried with it at later
+use, which takes a second each, then the most promising one with every seed. In between, likely seeds are
+tried where recipes suppose that a tensor was drawn later than the generator's start, survivors are tried as a
+draw of the CPU generator, which is solved for, and float32 survivors are asked for their layout without a
+seed, which spares the search all others. Once a seed is known, the other tensors are tried with it at later
 offsets of the generator. Where nothing survived, trained values are tried for a weak trace of the seeds that
 people use.
 """
@@ -16,6 +17,8 @@ from birthmark.checkpoints.declarations import declarations
 from birthmark.checkpoints.interface import Checkpoint
 from birthmark.errors import UnknownName
 from birthmark.evidence.judge import distinct
+from birthmark.evidence.layout_case import layout_case
+from birthmark.packs.origins import AnyCase
 from birthmark.replay.matching import match_trace
 from birthmark.reports.account import account
 from birthmark.reports.assemble import assemble, not_searched
@@ -25,7 +28,8 @@ from birthmark.scan.along_trace import search_by_trace, trace_by_trace
 from birthmark.scan.host import Sight, along_the_stream, by_elimination, on_the_lattice, sights
 from birthmark.scan.options import ScanOptions
 from birthmark.scan.searching import for_a_trace, from_the_known_seed, in_full, with_usual_seeds, without_seed
-from birthmark.scan.state import PREDICTED, AnyCase, Scan, State
+from birthmark.scan.state import PREDICTED, Scan, State
+from birthmark.scan.supposed import at_supposed_places
 from birthmark.search.progress import Progress
 from birthmark.survivors.survey import best_targets, survey
 from birthmark.survivors.survivor import Survivors
@@ -80,6 +84,8 @@ def _search(state: State, targets: Sequence[Survivors], options: ScanOptions) ->
         on_the_lattice(state, seen)
     if wanted.dictionary and not state.settled:
         refusals += with_usual_seeds(state, targets, wanted)
+        if not wanted.offset and not state.settled and not state.stopped:
+            at_supposed_places(state, targets, wanted)
     if not state.settled and not state.stopped:
         searched = {name for name, _ in state.searches}
         by_elimination(state, [each for each in seen if each.tensor in searched])
@@ -118,8 +124,8 @@ def _read(state: State, command: str, read: list[str]) -> Scan:
         looks=state.looks,
         notes=state.notes,
     )
-    cases: list[AnyCase | None] = [each.judgement.case for each in state.findings]
-    cases += [None for _, found in layouts if found.result == "layout"]
+    cases: list[AnyCase] = [each.judgement.case for each in state.findings]
+    cases += [layout_case(state.checkpoint, each) for each, found in layouts if found.result == "layout"]
     cases += [one.judgement.case for one in state.solved]
     return Scan(reading, tuple(cases), stopped=state.stopped)
 
