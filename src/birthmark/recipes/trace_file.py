@@ -16,7 +16,7 @@ from birthmark import __version__
 from birthmark.errors import BirthmarkError, MalformedFile, OutputError, UsageError
 from birthmark.recipes.trace import Trace, TracedDraw, TracedStream, TracedTensor
 from birthmark.recipes.trace_costs import DISTRIBUTIONS, per_call
-from birthmark.recipes.trace_json import document_of, extents, get, parameter, value_of
+from birthmark.recipes.trace_json import document_of, extents, get, object_of, parameter, plain, value_of
 from birthmark.recipes.trace_values import Value, draws_of
 
 SCHEMA: Final = "birthmark.trace/1"
