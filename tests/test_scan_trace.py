@@ -74,7 +74,7 @@ def test_a_gpu_tensor_behind_others_is_found_at_its_traced_offset(tmp_path: Path
 
 
 def test_a_cpu_seed_explains_the_whole_model(tmp_path: Path) -> None:
-    """Seed and index as the trace has them; with a trace of another order the disagreement is told."""
+    """Seed and index as the trace has them."""
     trace = traced("cpu")
     path = published(tmp_path, trace, Birth(1234))
     result = read(path, trace)
@@ -82,6 +82,12 @@ def test_a_cpu_seed_explains_the_whole_model(tmp_path: Path) -> None:
     assert (result.reading.findings[0].seed, result.reading.findings[0].index) == (1234, 300 * 784)
     assert "seed 1234 on the CPU shows in 3 of 3" in " ".join(result.reading.notes)
 
+
+@pytest.mark.slow
+def test_a_trace_in_another_order_is_told(tmp_path: Path) -> None:
+    """The solved index is not the trace's, and the seed shows in the one tensor whose place is the same."""
+    trace = traced("cpu")
+    path = published(tmp_path, trace, Birth(1234))
     swapped = replace(trace.draws[0], after=1), replace(trace.draws[1], after=None), trace.draws[2]
     other = Trace(
         (swapped[1], replace(swapped[0], after=0), replace(swapped[2], after=1)),
