@@ -24,13 +24,15 @@ def finished(tasks: Iterator[Callable[[Event], T | None]], workers: int) -> Gene
     stop = Event()
     pool = ThreadPoolExecutor(workers, thread_name_prefix="birthmark-cpu-search")
     try:
-        flying: set[Future[T | None]] = set()
+        flying: list[Future[T | None]] = []
         while True:
             while len(flying) < AHEAD * workers and (task := next(tasks, None)) is not None:
-                flying.add(pool.submit(task, stop))
+                flying.append(pool.submit(task, stop))
             if not flying:
                 return
-            landed, flying = wait(flying, timeout=WAIT_SECONDS, return_when=FIRST_COMPLETED)
+            wait(flying, timeout=WAIT_SECONDS, return_when=FIRST_COMPLETED)
+            landed = [future for future in flying if future.done()]
+            flying = [future for future in flying if future not in landed]
             for future in landed:
                 result = future.result()
                 if result is not None:
