@@ -44,7 +44,7 @@ class VarianceScaling:
         Args:
             shape: extents of the parameter, at least two.
             dtype: of the draw.
-            embedding: whether it is an embedding [entries, features] (flax's `Embed`, which calls axis 0 the output).
+            embedding: whether it is [entries, features], as flax's `Embed` has it.
 
         Raises:
             UsageError: fewer than two axes, or an empty one.

@@ -34,6 +34,8 @@ EXACT: Final = 1e-5
 GRID: Final = 4e-4
 #: How far below and above the estimate a scale may lie; the largest value of a row falls short of the bound.
 _REACH: Final = {"uniform": (0.001, 0.06), "normal": (0.05, 0.05)}
+#: By how much the smaller units must differ from the others to be looked at as well.
+_APART: Final = {"uniform": 0.04, "normal": 0.2}
 #: Rows on which every scale within reach is tried where no written one fits, and votes that are enough.
 FEW: Final = 6
 ENOUGH: Final = 3
@@ -74,13 +76,14 @@ def _seeds(seen: Observed, kind: Kind, scale: float | None) -> list[int]:
     units = _units(seen)
     if scale is not None:
         return _voted(seen, kind, units, (scale,), EXACT)
-    near = _estimate(seen, kind)
-    reach = _REACH[kind]
-    likely = [value for value, _ in written(near, seen.shape, below=reach[0], above=reach[1])]
-    steps = np.arange(-reach[0], reach[1], 1.5 * GRID)
-    every = near * (1.0 + steps[np.argsort(np.abs(steps), kind="stable")])
-    found = _voted(seen, kind, units, tuple(likely), EXACT)
-    return found or _voted(seen, kind, units[:FEW], tuple(every), GRID)
+    below, above = _REACH[kind]
+    estimates = _estimates(seen, kind)
+    likely = [value for near in estimates for value, _ in written(near, seen.shape, below=below, above=above)]
+    steps = np.arange(-below, above, 1.5 * GRID)
+    steps = steps[np.argsort(np.abs(steps), kind="stable")]
+    every = tuple(near * (1.0 + step) for near in estimates for step in steps)
+    found = _voted(seen, kind, units, tuple(dict.fromkeys(likely)), EXACT)
+    return found or _voted(seen, kind, units[:FEW], every, GRID)
 
 
 def _voted(
@@ -114,15 +117,21 @@ def _units(seen: Observed) -> NDArray[np.int64]:
     return ordered
 
 
-def _estimate(seen: Observed, kind: Kind) -> float:
-    """About the bound or the standard deviation, as most units have it."""
+def _estimates(seen: Observed, kind: Kind) -> tuple[float, ...]:
+    """About the bound or the standard deviation: that of most units, and that of the smaller ones.
+
+    Units that training moved reach farther than untouched ones; where they are many, the smaller ones tell.
+    """
     magnitude = np.abs(seen.values)
-    if kind == "normal":
-        return float(np.median(magnitude) / 0.6744897501960817)
     units, back, counts = np.unique(seen.unit, return_inverse=True, return_counts=True)
-    largest = np.zeros(len(units))
-    np.maximum.at(largest, back, magnitude)
-    return float(np.median(largest[counts >= VALUES]))
+    size = np.zeros(len(units))
+    if kind == "normal":
+        np.add.at(size, back, magnitude**2)
+        size = np.sqrt(size / counts)
+    else:
+        np.maximum.at(size, back, magnitude)
+    low, middle = np.quantile(size[counts >= VALUES], (0.2, 0.5)).tolist()
+    return (middle,) if low > (1.0 - _APART[kind]) * middle else (middle, low)
 
 
 def _words(
