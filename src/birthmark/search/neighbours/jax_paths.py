@@ -84,7 +84,7 @@ def all_paths(tensor: str) -> tuple[KeyPath, ...]:
     roots = (*_splits(WIDEST), *(_carried(times) for times in range(2, CARRIED + 1)), *_nested())
     named = [*_linen(tensor, COUNTS), _NOTHING]
     numbered = [*_nnx(MEMBERS), *_haiku(MEMBERS), *_layers()]
-    together = (*_joined(roots, named), *_joined(tuple(_splits(3)), numbered))
+    together = (*_joined(roots, named), *_joined((*_splits(3), _carried(2)), numbered))
     return tuple({path.steps: path for path in reversed(together)}.values())[::-1]
 
 
