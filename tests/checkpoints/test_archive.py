@@ -25,7 +25,7 @@ def written(members: dict[str, bytes], compression: int = zipfile.ZIP_STORED, co
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", compression) as archive:
         for name, data in members.items():
-            archive.writestr(name, data)
+            archive.writestr(zipfile.ZipInfo(name), data, compression)  # with a fixed date
         archive.comment = comment
     return buffer.getvalue()
 

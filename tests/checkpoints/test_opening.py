@@ -84,7 +84,7 @@ def test_plain_pickles_of_arrays_are_read(tmp_path: Path, protocol: int) -> None
         ("m.onnx", b"\x08\x07\x12\x0aonnx\x00model" + bytes(40), "an ONNX file"),
         ("m.npy", b"\x93NUMPY\x01\x00", "a numpy .npy file"),
         ("m.tflite", b"\x1c\x00\x00\x00TFL3", "a TensorFlow Lite file"),
-        ("m.pt.gz", gzip.compress(b"x"), "gzip-compressed"),
+        ("m.pt.gz", gzip.compress(b"x", mtime=0), "gzip-compressed"),
         ("m.pth.tar", bytes(257) + b"ustar\x0000" + bytes(300), "a tar archive"),
         ("config.txt", b'{"a": 1}', "a JSON file"),
         ("m.bin", bytes(100), "of an unknown kind"),

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json as json_module
+from collections.abc import Mapping
 
 import typer
 
 from birthmark.bench import BenchResult, bench
 from birthmark.bench.draws import GPU, DrawSpeeds, bench_draws
+from birthmark.search.cpu_positions.rates import cpu_search_rates
 
 
 def run(*, compare_c: bool, json: bool) -> None:
     """Measure and print."""
     result, draws = bench(compare_c=compare_c), bench_draws()
+    cpu = cpu_search_rates(compare_c=compare_c)
     if json:
-        record = {**_record(result), "draws": _draws_record(draws) if draws else None}
+        record = {**_record(result), "cpu_seeds": cpu, "draws": _draws_record(draws) if draws else None}
         typer.echo(json_module.dumps(record, indent=2, allow_nan=False))
         return
     _line("kernel, one Philox block a seed", result.kernel, "")
@@ -33,8 +36,23 @@ def run(*, compare_c: bool, json: bool) -> None:
         f"\nThe probe passes 1 seed in {1 / result.share:,.0f}. All 2^32 seeds and one block would take "
         f"{result.whole_range_seconds:.1f} s on {result.cores} free cores."
     )
+    _show_cpu(cpu)
     if draws:
         _show(draws)
+
+
+def _show_cpu(rates: Mapping[str, float | int | str | None]) -> None:
+    """The section on seeds of the CPU generator."""
+    typer.echo("\nSeeds of the CPU generator:")
+    for name, key in (("seeding alone", "seeding"), ("four bits of each", "four_bits")):
+        speed, ratio = rates[f"{key}_per_second"], rates.get(f"{key}_ratio")
+        assert isinstance(speed, float)
+        beside = "" if ratio is None else f"{ratio:.2f} of the best C's speed"
+        typer.echo(f"{name:<36} {speed / 1e6:7.1f} M seeds/s per core  {beside}".rstrip())
+    typer.echo(
+        f"All 2^32 seeds at one position would take {rates['all_seeds_seconds']:.0f} s on "
+        f"{rates['threads']} free cores."
+    )
 
 
 def _show(draws: DrawSpeeds) -> None:
