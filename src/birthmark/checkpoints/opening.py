@@ -8,6 +8,7 @@ from pathlib import Path
 from birthmark.checkpoints import recognise
 from birthmark.checkpoints.folder import PICKLE_SUFFIXES, TORCH_SUFFIXES, open_folder, open_index
 from birthmark.checkpoints.interface import Checkpoint
+from birthmark.checkpoints.paddle import open_paddle
 from birthmark.checkpoints.plain_pickle import open_plain_pickle
 from birthmark.checkpoints.safetensors import MAX_HEADER, open_safetensors
 from birthmark.checkpoints.sources import FileBytes
@@ -21,7 +22,8 @@ def open_checkpoint(path: str | Path, *, max_header: int = MAX_HEADER) -> Checkp
     """Open the checkpoint at a path; only headers are read until values are asked for.
 
     Args:
-        path: a safetensors or PyTorch file, a pickle of arrays, an index of shards, or a folder of these.
+        path: a safetensors, PyTorch or Paddle file, a pickle of arrays, an index of shards, or a folder of
+            these.
         max_header: the longest safetensors header to accept, in bytes.
 
     Returns:
@@ -61,6 +63,8 @@ def _open_file(path: Path, name: str, *, max_header: int) -> StoredCheckpoint:
         return open_torch_zip(source)
     if kind == recognise.TORCH_LEGACY:
         return open_torch_legacy(source)
+    if kind == recognise.PADDLE:
+        return open_paddle(source)
     if kind == recognise.PICKLE:
         return open_plain_pickle(source)
     if kind == recognise.TEXT_PICKLE and name.endswith((*TORCH_SUFFIXES, *PICKLE_SUFFIXES)):
@@ -68,7 +72,9 @@ def _open_file(path: Path, name: str, *, max_header: int) -> StoredCheckpoint:
     if kind == recognise.EMPTY:
         raise MalformedFile(f"{name} is empty: it has 0 bytes.")
     kind = {recognise.JSON: "a JSON file", recognise.TEXT_PICKLE: "of an unknown kind"}.get(kind, kind)
-    raise UnsupportedFormat(f"{name} is {kind}.", advice="Safetensors, PyTorch files and pickles are read.")
+    raise UnsupportedFormat(
+        f"{name} is {kind}.", advice="Safetensors, PyTorch and Paddle files and pickles are read."
+    )
 
 
 def _open_text_pickle(source: FileBytes) -> StoredCheckpoint:

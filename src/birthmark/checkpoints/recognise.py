@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from birthmark.checkpoints.paddle import is_paddle
 from birthmark.checkpoints.sources import ByteSource
 from birthmark.checkpoints.torch_legacy import is_torch_legacy
 
@@ -15,6 +16,7 @@ ZIP: Final = "zip"
 TORCH_LEGACY: Final = "torch legacy"
 PICKLE: Final = "pickle"
 TEXT_PICKLE: Final = "a pickle of protocol 0 or 1"
+PADDLE: Final = "paddle"
 JSON: Final = "json"
 EMPTY: Final = "empty"
 TEXT: Final = "a text file"
@@ -68,6 +70,8 @@ def kind_of(source: ByteSource) -> str:
         return SAFETENSORS
     if is_torch_legacy(head):
         return TORCH_LEGACY
+    if is_paddle(head, source.size):
+        return PADDLE
     if head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
         return PICKLE
     lowered = head.lstrip().lower()
