@@ -11,8 +11,9 @@ from safetensors.numpy import save_file
 
 from birthmark.checkpoints import open_checkpoint
 from birthmark.errors import PackError
+from birthmark.evidence.elements import Elements
 from birthmark.evidence.layout_case import layout_case
-from birthmark.evidence.origin_case import OriginCase
+from birthmark.evidence.origin_case import OriginCase, weigh_origin
 from birthmark.evidence.seed_free import seed_free
 from birthmark.evidence.solved import SolvedReading, held_against
 from birthmark.hypothesis import Draw, Hypothesis
@@ -26,7 +27,11 @@ from birthmark.reports.account import NOTHING_SEARCHED
 from birthmark.reports.assemble import assemble
 from birthmark.reports.reading import Reading
 from birthmark.samplers.cpu_draw import CpuDraw
+from birthmark.samplers.jax_draw import JaxDraw
 from birthmark.search.known_seed import candidate_at
+from birthmark.search.neighbour_origins import JaxOrigin, MinstdOrigin
+from birthmark.search.neighbours.jax_paths import Step
+from birthmark.search.origin import Found, Origin
 from birthmark.survivors.nearly_all import nearly_all
 from birthmark.survivors.survivor import Survivors
 
@@ -172,3 +177,55 @@ def test_a_layout_without_a_seed_is_verified_from_its_pack(tmp_path: Path) -> No
     false = build({MANIFEST: canonical(manifest_of(members, report.version, 1)), **members})
     with pytest.raises(PackError):
         verify_bytes(false)
+
+
+def neighbour_case(origin: Origin, shape: tuple[int, ...]) -> OriginCase:
+    """A case whose values are what an origin predicts."""
+    indices = np.arange(shape[0] * shape[1])
+    values = origin.stored(indices)
+    first = indices < len(indices) // 2
+    every = Elements(indices, values, indices // shape[1])
+    found = Found("w", origin, "search", "made by hand", True, True, 1000)
+    return OriginCase(found, shape, "float32", "row", every.keep(first), every.keep(~first))
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        MinstdOrigin("uniform", (-0.1, 0.1), 40 * 32, 1885516243, "float32"),
+        JaxOrigin(
+            JaxDraw("truncated-normal", 40 * 32, (-2.0, 2.0), 0.05, counters="original"),
+            (40, 32),
+            False,
+            (Step(2, 1), Step(0, 77)),
+            "split(2)[1], fold_in(77)",
+            0,
+            "float32",
+        ),
+        JaxOrigin(JaxDraw("normal", 40 * 32), (40, 32), True, (), "", 42, "float32"),
+    ],
+)
+def test_neighbours_come_back_as_they_were_and_hold(origin: Origin) -> None:
+    """Draws of other generators survive the round trip, and are judged alike."""
+    case = neighbour_case(origin, (40, 32))
+    back = unpack_any(0, pack_any(0, case))
+    assert isinstance(back, OriginCase)
+    assert back.found == case.found
+    judgement = weigh_origin(back)
+    assert judgement.outcome == "match"
+    assert judgement.exact.equal == judgement.exact.of == 40 * 32
+    assert judgement.seed_plus_one.sigma is not None
+    assert abs(judgement.seed_plus_one.sigma) < 5.0
+    assert judgement.decoys.max_sigma is not None
+    assert judgement.decoys.max_sigma < 5.0
+    false = replace(case, found=replace(case.found, origin=origin.next_seed()))
+    assert weigh_origin(false).outcome == "none"
+
+
+def test_keys_that_cannot_be_are_refused() -> None:
+    """A key beyond its split is no step that JAX makes."""
+    origin = JaxOrigin(JaxDraw("normal", 40 * 32), (40, 32), False, (Step(2, 1),), "", 42, "float32")
+    members = pack_any(0, neighbour_case(origin, (40, 32)))
+    members["case-0.json"] = members["case-0.json"].replace(b'"which":1', b'"which":2')
+    with pytest.raises(PackError, match="cannot be"):
+        unpack_any(0, members)

@@ -17,6 +17,7 @@ from birthmark.evidence.layout_case import LayoutCase
 from birthmark.evidence.origin_case import OriginCase
 from birthmark.numerics.dtypes import is_float
 from birthmark.packs.format import pack_case, unpack_case
+from birthmark.packs.origin_entries import AnyOriginEntry, origin_of, told_of
 from birthmark.packs.parts import (
     MOST_TENSOR,
     Count,
@@ -29,26 +30,10 @@ from birthmark.packs.parts import (
     row_digests,
     unpack_sides,
 )
-from birthmark.samplers.cpu_normal import BLOCK
-from birthmark.search.cpu_origin import CpuOrigin
-from birthmark.search.origin import Found, Origin
-from birthmark.search.solve.fit import ARITHMETICS
+from birthmark.search.origin import Found
 from birthmark.search.solve.recover import Tally
 
 AnyCase = Case | OriginCase | LayoutCase
-
-
-class CpuOriginEntry(Part):
-    """A draw of PyTorch's CPU generator."""
-
-    generator: Literal["mt19937"] = "mt19937"
-    distribution: Literal["normal", "uniform"]
-    size: Count
-    scale: Annotated[float, Field(gt=0.0)]
-    arithmetic: str
-    seed: Annotated[int, Field(ge=0, lt=2**32)]
-    index: Annotated[int, Field(gt=-(2**40), lt=2**48)]
-    dtype: str
 
 
 class EquationsEntry(Part):
@@ -68,7 +53,7 @@ class OriginEntry(Part):
     shape: list[Count]
     dtype: str
     axis: Literal["row", "column", "tensor"]
-    origin: CpuOriginEntry
+    origin: AnyOriginEntry
     method: Literal["solve", "search"]
     how: str
     written: bool
@@ -156,23 +141,13 @@ def _kind(data: bytes) -> str | None:
 
 
 def _origin_entry(case: OriginCase, sides: tuple[SideEntry, SideEntry]) -> OriginEntry:
-    found, origin = case.found, case.found.origin
-    if not isinstance(origin, CpuOrigin):
-        raise PackError(f"a draw of {origin.generator} cannot be packed yet; leave out --pack.")
+    found = case.found
     return OriginEntry(
         tensor=case.tensor,
         shape=list(case.shape),
         dtype=case.dtype,
         axis=case.axis,
-        origin=CpuOriginEntry(
-            distribution=origin.distribution,
-            size=origin.size,
-            scale=float(origin.scale),
-            arithmetic=origin.arithmetic,
-            seed=origin.seed,
-            index=origin.index,
-            dtype=origin.dtype,
-        ),
+        origin=told_of(found.origin),
         method=found.method,
         how=found.how,
         written=found.written,
@@ -198,7 +173,7 @@ def _origin_case(number: int, entry: OriginEntry, members: Mapping[str, bytes]) 
     told = entry.equations
     found = Found(
         entry.tensor,
-        _cpu_origin(number, entry.origin, size),
+        origin_of(number, entry.origin, tuple(entry.shape), size),
         entry.method,
         entry.how,
         entry.written,
@@ -209,14 +184,6 @@ def _origin_case(number: int, entry: OriginEntry, members: Mapping[str, bytes]) 
         entry.holdout_trials,
     )
     return OriginCase(found, tuple(entry.shape), entry.dtype, entry.axis, selection, holdout)
-
-
-def _cpu_origin(number: int, told: CpuOriginEntry, size: int) -> Origin:
-    known = told.arithmetic in ARITHMETICS[told.distribution]
-    small = told.distribution == "normal" and size < BLOCK
-    if told.size != size or not known or not is_float(told.dtype) or small:
-        raise PackError(f"case-{number}.json describes a draw that cannot be.")
-    return CpuOrigin(told.distribution, size, told.scale, told.arithmetic, told.seed, told.index, told.dtype)
 
 
 def _layout_case(number: int, entry: LayoutEntry, members: Mapping[str, bytes]) -> LayoutCase:
