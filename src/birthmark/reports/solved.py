@@ -125,9 +125,13 @@ def solved_notes(solved: Sequence[SolvedReading], looks: Sequence[HostLook]) -> 
     if solved:
         notes.append(
             "layout is null, and so are offset and vendor: such a draw has no launch layout, and its "
-            "position is `index`. A seed stands for all with the same low 32 bits: the generator never sees "
-            "more."
+            "position is `index`."
         )
+        if any(one.judgement.origin.generator == "mt19937" for one in solved):
+            notes.append(
+                "A seed of mt19937 stands for all with the same low 32 bits: PyTorch's CPU generator never "
+                "sees more."
+            )
         return notes
     return notes + [
         f"{_named(look.tensors)}, {look.what}: {_sentence(look.reason)}" for look in looks if look.reason
@@ -193,7 +197,9 @@ def with_looks(searched: SearchedModel, looks: Sequence[HostLook], solved: int =
         return searched
     alone = not searched.stages
     lines = [f"{_named(look.tensors)}: {look.what}" for look in looks]
-    hypotheses = ["mt19937 on a CPU, normal and uniform, any position"]
+    hypotheses = ["mt19937 on a CPU, normal and uniform"]
+    if any("CPU draw" not in look.what for look in looks):
+        hypotheses.append("neighbouring generators, as the stages say")
     return searched.model_copy(
         update={
             "hypotheses": list(dict.fromkeys([*searched.hypotheses, *hypotheses])),
