@@ -122,15 +122,13 @@ def along_the_stream(state: State, seen: Sequence[Sight]) -> None:
     reach = reach_of(ends, elements)
     origin = known[0].judgement.origin
     candidates = locate_selections(
-        [each.selection for each in rest], origin.seed, reach, known[0].tensor, _nominals(state)
+        [each.selection for each in rest], origin.seed, reach, known[0].tensor, _nominals(state), ends
     )
     for sight, found in zip(rest, candidates, strict=True):
         if found is not None:
             _judge(state, sight, found)
     lost = [sight.tensor for sight, found in zip(rest, candidates, strict=True) if found is None]
-    what = (
-        f"{reach:,} words of the stream of seed {origin.seed}, {len(rest) - len(lost)} of {len(rest)} found"
-    )
+    what = f"CPU draw, {reach:,} words of the stream of seed {origin.seed}, {len(rest) - len(lost)} of {len(rest)} found"
     state.looks.append(HostLook(tuple(each.tensor for each in rest), what, reach))
 
 

@@ -34,7 +34,12 @@ def reach_of(ends: Sequence[int], elements: int) -> int:
 
 
 def locate_selections(
-    selections: Sequence[Selection], seed: int, reach: int, of: str, nominals: Sequence[float] = ()
+    selections: Sequence[Selection],
+    seed: int,
+    reach: int,
+    of: str,
+    nominals: Sequence[float] = (),
+    ends: Sequence[int] = (),
 ) -> list[Found | None]:
     """Look for tensors in the stream of a known seed.
 
@@ -44,6 +49,8 @@ def locate_selections(
         reach: the last word that is looked at.
         of: the tensor that gave the seed, for the notes.
         nominals: scales that are likely.
+        ends: words up to the end of each known draw. A tensor that starts right there is one of so few
+            suppositions, not of all words that were looked at.
 
     Returns:
         A candidate for each tensor, None where it lies nowhere.
@@ -57,8 +64,9 @@ def locate_selections(
     for number, index in zip(there, locate(words, seed, reach), strict=True):
         reading = read[number]
         if index is not None and reading is not None:
+            trials = len(set(ends)) if index in ends else max(1, reach)
             found[number] = candidate_at(
-                selections[number], seed, index, likely, how=how, trials=max(1, reach), reading=reading
+                selections[number], seed, index, likely, how=how, trials=trials, reading=reading
             )
     return found
 
