@@ -128,8 +128,8 @@ def along_the_stream(state: State, seen: Sequence[Sight]) -> None:
         if found is not None:
             _judge(state, sight, found)
     lost = [sight.tensor for sight, found in zip(rest, candidates, strict=True) if found is None]
-    what = f"CPU draw, {reach:,} words of the stream of seed {origin.seed}, {len(rest) - len(lost)} of {len(rest)} found"
-    state.looks.append(HostLook(tuple(each.tensor for each in rest), what, reach))
+    place = f"{reach:,} words of the stream of seed {origin.seed}"
+    what = f"CPU draw, {place}, {len(rest) - len(lost)} of {len(rest)} found"
 
 
 def _alone(state: State, sight: Sight, attempts: int = ATTEMPTS) -> Unsolved | None:
