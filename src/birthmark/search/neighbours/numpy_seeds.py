@@ -26,8 +26,8 @@ from birthmark.search.neighbours.numpy_kernels import KINDS, Kind, standard
 from birthmark.search.neighbours.observed import Observed
 from birthmark.search.neighbours.scales import fitted, written
 
-#: Values that all seeds of one call may cost at one start: some seconds of one core.
-BUDGET: Final = 1 << 28
+#: Values that all seeds of one call may cost at one start: about a second of one core.
+BUDGET: Final = 1 << 26
 #: Small seeds that are tried with every call, beside the named ones, before others are tried with any.
 SMALL: Final = 128
 #: Rows or columns that are looked at, those nearest to the start, and values of each.
@@ -78,7 +78,8 @@ def search_numpy(
     best: Best | None = None
     for listed, skip, kind in ((one, skip, kind) for one in rounds for skip in skips for kind in KINDS):
         depth = skip + int(chosen.indices[-1]) + 1
-        tried = listed[: max(1, budget // depth)]
+        room = max(1, budget // depth) - (0 if listed is rounds[0] else len(rounds[0]))
+        tried = listed[: max(0, room)]
         if KINDS[kind][0] == "RandomState":
             tried = tried[tried < np.uint64(1 << 32)]
         if not len(tried):
