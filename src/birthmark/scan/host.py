@@ -130,6 +130,7 @@ def along_the_stream(state: State, seen: Sequence[Sight]) -> None:
     lost = [sight.tensor for sight, found in zip(rest, candidates, strict=True) if found is None]
     place = f"{reach:,} words of the stream of seed {origin.seed}"
     what = f"CPU draw, {place}, {len(rest) - len(lost)} of {len(rest)} found"
+    state.looks.append(HostLook(tuple(each.tensor for each in rest), what, reach))
 
 
 def _alone(state: State, sight: Sight, attempts: int = ATTEMPTS) -> Unsolved | None:
