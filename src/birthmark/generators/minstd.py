@@ -25,6 +25,7 @@ MULTIPLIER: Final = 48271
 OLD_MULTIPLIER: Final = 16807
 
 _MODULUS = np.uint64(MODULUS)
+_SHIFT = np.uint64(31)
 _ORDER = MODULUS - 1
 
 
@@ -158,7 +159,10 @@ def _consistent(
     for state in range(first, last + 1):
         agree = 0
         for j in range(1, others + 1):
-            word = np.uint64(state) * factors[j] % _MODULUS
+            # Modulo 2^31 - 1 the bits above the lowest 31 count as ones.
+            product = np.uint64(state) * factors[j]
+            word = (product & _MODULUS) + (product >> _SHIFT)
+            word = (word & _MODULUS) + (word >> _SHIFT)
             agree += 1 if low[j] <= word <= high[j] else 0
             if agree >= least or agree + others - j < least:
                 break
