@@ -57,6 +57,11 @@ class CpuOrigin:
         """(mean, std) or (low, high)."""
         return (0.0, self.scale) if self.distribution == "normal" else (-self.scale, self.scale)
 
+    @property
+    def tolerance(self) -> float:
+        """Draws are predicted bit for bit, or nearly."""
+        return 0.0
+
     def next_seed(self) -> CpuOrigin:
         """The same with the next seed: known to be false."""
         return replace(self, seed=(self.seed + 1) % (1 << 32))

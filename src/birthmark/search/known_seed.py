@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from birthmark.errors import UsageError
 from birthmark.samplers.cpu_normal import BLOCK
 from birthmark.search.cpu_origin import CpuOrigin
 from birthmark.search.cpu_seeds import BUDGET, SeedSearch, search_seeds
 from birthmark.search.origin import Found
+from birthmark.search.solve.equations import Words
 from birthmark.search.solve.fit import ARITHMETICS, fitted
 from birthmark.search.solve.readings import Reading, readings
 from birthmark.search.solve.selections import USUAL_SCALES, observed
@@ -82,6 +85,15 @@ def _reading(selection: Selection, likely: Sequence[float]) -> Reading | None:
     if seen.dtype == "float64" or not len(seen.values):
         return None
     return next(iter(readings(seen, likely)))
+
+
+def words_of_selection(selection: Selection) -> Words:
+    """What a selection says about words, at any scale that its survey allows."""
+    reading = _reading(selection, USUAL_SCALES)
+    if reading is None:
+        nothing = np.zeros(0, np.uint32)
+        return Words(np.zeros(0, np.int64), nothing, nothing)
+    return reading.inversion.words
 
 
 def candidate_at(

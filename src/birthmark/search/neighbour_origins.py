@@ -68,6 +68,11 @@ class MinstdOrigin:
         """Outputs before the first element: each operator has an engine of its own."""
         return 0
 
+    @property
+    def tolerance(self) -> float:
+        """Draws are predicted bit for bit, or nearly."""
+        return 0.0
+
     def next_seed(self) -> MinstdOrigin:
         """The same with the next seed."""
         return replace(self, seed=self.seed % (MODULUS - 1) + 1)
@@ -164,6 +169,11 @@ class JaxOrigin:
     def index(self) -> None:
         """Keys are not places."""
         return None
+
+    @property
+    def tolerance(self) -> float:
+        """Draws are predicted bit for bit, or nearly."""
+        return 0.0
 
     def next_seed(self) -> JaxOrigin:
         """The same with the next seed."""

@@ -43,6 +43,10 @@ class Origin(Protocol):
         """Standard deviation or bound of the stored values."""
 
     @property
+    def tolerance(self) -> float:
+        """How far a stored value may lie from its prediction beside the rounding that every draw has."""
+
+    @property
     def dtype(self) -> str:
         """The narrowest dtype that holds the stored values."""
 
