@@ -141,14 +141,14 @@ def solved_notes(solved: Sequence[SolvedReading], looks: Sequence[HostLook]) -> 
 def _finding_notes(one: SolvedReading) -> list[str]:
     judgement, way = one.judgement, one.judgement.case.found
     origin, tensor = judgement.origin, one.tensor
-    held = judgement.holdout_units
+    held, explained = judgement.holdout_units, int(judgement.units.explained.sum())
     notes = [
         f"Verdict on {tensor}: match, because {judgement.reason}; {int(held.predicted.sum()):,} of "
         f"{held.ids.size:,} rows or columns of the hold-out are predicted.",
     ]
     if (place := _position(origin.index, tensor)) is not None:
         notes.append(place)
-    if way.method == "solve":
+    if way.tally.rank:
         notes.append(
             f"{tensor} was {way.how}: {way.tally.equations:,} linear equations of rank {way.tally.rank:,} "
             f"in the generator's state, {way.tally.satisfied:,} redundant ones satisfied, at try "
@@ -156,16 +156,16 @@ def _finding_notes(one: SolvedReading) -> list[str]:
             "of 32 bits."
         )
     else:
-        notes.append(f"{tensor} was {way.how}. Its solve is null: nothing needed to be solved.")
+        notes.append(f"{tensor} was {way.how}. Its solve is null: no linear system was needed.")
     if len(judgement.arithmetics) > 1:
         notes.append(
             f"The values of {tensor} are the same in both arithmetics: {' and '.join(judgement.arithmetics)}."
         )
-    elif judgement.exact.equal < ALL_BUT_FEW * int(judgement.units.explained.sum()):
+    elif judgement.exact.equal < ALL_BUT_FEW * explained:
         notes.append(
-            f"{judgement.exact.equal:,} of {judgement.exact.of:,} values of {tensor} are predicted bit for "
-            "bit, the others to within rounding: another build, whose mathematical functions round "
-            "otherwise, drew them."
+            f"Of the {explained:,} values of {tensor} that the prediction explains, {judgement.exact.equal:,} "
+            "are equal bit for bit and the others to within rounding: a build whose mathematical functions "
+            "round otherwise drew them."
         )
     elif origin.arithmetic == "cpu-unfused":
         notes.append(
@@ -247,7 +247,7 @@ def _compared(declared: DeclaredModel | None, seed: int) -> DeclaredModel | None
 
 
 def _solve(way: Found) -> SolveModel | None:
-    if way.method != "solve":
+    if not way.tally.rank:
         return None
     return SolveModel(
         equations=way.tally.equations,
