@@ -164,8 +164,8 @@ def _finding_notes(one: SolvedReading) -> list[str]:
     elif judgement.exact.equal < ALL_BUT_FEW * explained:
         notes.append(
             f"Of the {explained:,} values of {tensor} that the prediction explains, "
-            f"{judgement.exact.equal:,} are equal bit for bit and the others to within rounding: a build whose mathematical functions "
-            "round otherwise drew them."
+            f"{judgement.exact.equal:,} are equal bit for bit and the others to within rounding: a build "
+            "whose mathematical functions round otherwise drew them."
         )
     elif origin.arithmetic == "cpu-unfused":
         notes.append(
