@@ -294,6 +294,85 @@ def rewind(
 
 
 @app.command()
+def traces(
+    model: Model,
+    trace: Annotated[
+        Path | None,
+        typer.Option(help="A trace of the model (`birthmark trace`): where each tensor was drawn."),
+    ] = None,
+    recipe: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME[:OPTION=VALUE,...]",
+            help="Instead of a trace: how a framework builds the model, such as megatron-core.",
+        ),
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option(help="The model's config.json (default: the one beside the weights).")
+    ] = None,
+    parallel: Annotated[
+        str | None, typer.Option(help="With --recipe: on how many processes, such as tp=2,pp=4.")
+    ] = None,
+    dtype: Annotated[
+        str, typer.Option(help="With --recipe: the dtype of the parameters while they are drawn.")
+    ] = "bfloat16",
+    reading: Annotated[
+        Path | None, typer.Option(help="A reading as JSON: its seed, and where it was drawn.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="The seed, instead of a reading.")] = None,
+    device: Annotated[str | None, typer.Option(help="The GPU that drew; see `birthmark devices`.")] = None,
+    threads: Annotated[int | None, typer.Option(help="G, for a GPU that is not in the table.")] = None,
+    cpu: Annotated[bool, typer.Option("--cpu", help="It was drawn on the CPU.")] = False,
+    tensor: Annotated[
+        list[str] | None, typer.Option(help="Only this tensor (may be given several times).")
+    ] = None,
+    prefix: Annotated[
+        str | None, typer.Option(help="What stands before the model's names in the checkpoint.")
+    ] = None,
+    partial: Annotated[
+        bool, typer.Option("--partial", help="The checkpoint may lack tensors of the trace.")
+    ] = False,
+    decoys: Annotated[
+        int | None, typer.Option(min=0, help="False seeds (default: as many as a second or two allows).")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Also write the map as JSON to this file.")
+    ] = None,
+    svg: Annotated[Path | None, typer.Option(help="Also draw the map to this SVG file.")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Threads (default: one per core).")] = None,
+    json: Json = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")] = False,
+) -> None:
+    """Where the initial values of a trained model survive, tensor by tensor, and how much of them."""
+    from birthmark.cli.mapping_traces import Request, run
+
+    run(
+        Request(
+            model=model,
+            trace=trace,
+            recipe=recipe,
+            config=config,
+            parallel=parallel,
+            dtype=dtype,
+            reading=reading,
+            seed=seed,
+            device=device,
+            threads=threads,
+            cpu=cpu,
+            tensors=tuple(tensor or ()),
+            prefix=prefix,
+            partial=partial,
+            decoys=decoys,
+            output=output,
+            svg=svg,
+            workers=workers,
+            json=json,
+            quiet=quiet,
+        )
+    )
+
+
+@app.command()
 def verify(
     pack: Annotated[Path, typer.Argument(metavar="PACK", help="An evidence pack (.bmk).")],
     checkpoint: Annotated[

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import typer
 
+from birthmark.cli.births import place_of
 from birthmark.cli.scanning import check_writable
-from birthmark.errors import MalformedFile, UsageError
+from birthmark.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +36,16 @@ def run(request: Request) -> None:
     """Rewind, and say of each tensor what of it could be verified."""
     from birthmark.checkpoints import open_checkpoint
     from birthmark.recipes.trace_file import load
+    from birthmark.replay.replaying import Birth
     from birthmark.replay.rewind import beside, rewind
 
     check_writable(request.output)
     if beside(request.output) == request.output:
         raise UsageError("--output ends in .json, where the account goes; name a .safetensors file.")
     check_writable(beside(request.output))
-    if (request.reading is None) == (request.seed is None):
-        raise UsageError("give either a reading with --reading, or a seed with --seed.")
+    place = place_of(request.reading, request.seed, request.device, request.threads, cpu=request.cpu)
     trace = load(request.trace)
-    birth = _birth(request)
+    birth = Birth(place.seed, place.threads, place.arithmetic, place.cpu_arithmetic)
 
     def tell(name: str, number: int, of: int) -> None:
         if not request.quiet:
@@ -100,53 +100,3 @@ def _line(each: Any) -> str:  # noqa: ANN401 - a `Rewound`, which is imported wh
     if found.r is not None:
         text += f", r = {found.r:.4f} ({found.sigma:.1f} sigma)"
     return f"{each.state}: {text}{f'; {each.inexact}' if each.inexact else ''}"
-
-
-def _birth(request: Request):  # type: ignore[no-untyped-def]  # noqa: ANN202 - imported when it runs
-    from birthmark.devices.catalogue import Arithmetic, find
-    from birthmark.replay.replaying import Birth
-
-    arithmetic: Arithmetic = "nvidia-volta+"
-    named = [request.device is not None, request.threads is not None, request.cpu]
-    seed, threads, cpu_arithmetic = request.seed, request.threads, "cpu-fused"
-    if request.reading is not None:
-        found = _finding(request.reading)
-        seed = found["seed"]
-        if found.get("platform") == "cpu":
-            cpu_arithmetic = found.get("arithmetic") or cpu_arithmetic
-        else:
-            arithmetic = found.get("arithmetic") or arithmetic
-            threads = threads or (found.get("layout") or {}).get("threads")
-        if found.get("platform") == "cpu" and not any(named):
-            named[2] = True
-        elif threads is not None and not any(named):
-            named[1] = True
-    if sum(named) != 1:
-        raise UsageError(
-            "where it was drawn is not settled: name one of --device, --threads and --cpu"
-            f"{' (the reading leaves the layout open)' if request.reading else ''}."
-        )
-    if request.device is not None:
-        card = find(request.device)
-        threads, arithmetic = card.threads, card.arithmetic
-    assert seed is not None
-    return Birth(seed, None if named[2] else threads, arithmetic, cpu_arithmetic)
-
-
-def _finding(path: Path) -> dict[str, Any]:
-    """The first finding of a reading that has a seed."""
-    from birthmark.reports.reading import from_json
-
-    try:
-        reading = from_json(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror or error}.") from error
-    except UnicodeDecodeError:
-        raise MalformedFile(f"{path} is not UTF-8 text: no reading.") from None
-    for finding in json.loads(reading.to_json())["findings"]:
-        if finding["seed"] is not None:
-            if finding["generator"] not in ("philox", "mt19937"):
-                raise UsageError(f"the reading is of generator {finding['generator']}: no trace replays it.")
-            kept: dict[str, Any] = finding
-            return kept
-    raise UsageError(f"{path} has no finding with a seed.", advice="Scan the checkpoint first.")
