@@ -11,10 +11,17 @@ import pytest
 from safetensors.numpy import save_file
 
 from birthmark.checkpoints import open_checkpoint
+from birthmark.checkpoints.declarations import declarations
 from birthmark.reports.reading import Finding, Reading
 from birthmark.samplers.cpu_draw import CpuDraw
+from birthmark.samplers.paddle_minstd import MinstdDraw
 from birthmark.scan import ScanOptions, scan
+from birthmark.scan.host import on_the_lattice, sights
+from birthmark.scan.neighbours import by_neighbours
+from birthmark.scan.orthogonal import by_every_seed
+from birthmark.scan.state import State
 from birthmark.search.options import Options
+from birthmark.survivors.survey import best_targets, survey
 
 QUICK = ScanOptions(Options(seeds=(0, 0)))
 
@@ -39,7 +46,9 @@ def by_tensor(reading: Reading) -> dict[str, Finding]:
 @pytest.mark.parametrize(
     ("file", "tensor", "seed", "columns"),
     [
-        ("catniplab_music_50_final_state_dict.pt", "weights.weight", 168449886, 37),
+        pytest.param(
+            "catniplab_music_50_final_state_dict.pt", "weights.weight", 168449886, 37, marks=pytest.mark.slow
+        ),
         pytest.param("shagunuppal_mnist_vae.pth", "fc1.weight", 3126338948, 67, marks=pytest.mark.slow),
     ],
 )
@@ -103,7 +112,69 @@ def test_rows_in_another_order_are_no_draw(tmp_path: Path) -> None:
     layer = CpuDraw("uniform", (-bound, bound), 64 * 96).values(7, np.arange(64 * 96)).reshape(64, 96)
     shuffled: np.ndarray[Any, Any] = layer[np.random.default_rng(2).permutation(64)]
     save_file({"fc.weight": np.ascontiguousarray(shuffled)}, tmp_path / "model.safetensors")
-    reading = read(tmp_path)
+    with open_checkpoint(tmp_path) as checkpoint:
+        state = State(checkpoint, declarations(checkpoint), None)
+        seen = sights(state, best_targets(survey(checkpoint)))
+        on_the_lattice(state, seen)
 
-    assert (reading.verdict, reading.findings) == ("none", [])
-    assert any("CPU draw" in stage for stage in reading.searched.stages)
+    assert seen[0].lattice is not None
+    assert state.solved == []
+    assert "not solved" in state.looks[0].what
+
+
+def test_an_orthogonal_agent(cases: Path) -> None:
+    """The leading row gives the seed among those of a range, QR confirms, and the second net follows."""
+    with open_checkpoint(cases / "real" / "sb3zoo_ppo_Ant-v3_policy.pth") as checkpoint:
+        targets = best_targets(survey(checkpoint))
+        state = State(checkpoint, declarations(checkpoint), None)
+        by_every_seed(state, targets, (590_000, 600_000))
+        found = {one.tensor: one for one in state.solved}
+
+    first, second = (found[f"mlp_extractor.{net}_net.0.weight"] for net in ("policy", "value"))
+    assert (first.judgement.origin.seed, first.judgement.origin.index) == (594_371, 23_369)
+    assert (second.judgement.origin.seed, second.judgement.origin.index) == (594_371, 34_633)
+    assert first.units is not None
+    assert first.units.predicted.sum() == 84
+    assert first.judgement.holdout.n > 5_000
+
+
+def test_an_orthogonal_agent_of_another_seed_is_not_found(cases: Path) -> None:
+    """A range without the seed ends without a candidate, and says what was tried."""
+    with open_checkpoint(cases / "real" / "sb3zoo_ppo_Ant-v3_policy.pth") as checkpoint:
+        state = State(checkpoint, declarations(checkpoint), None)
+        by_every_seed(state, best_targets(survey(checkpoint)), (600_000, 610_000))
+
+    assert state.solved == []
+    assert state.looks[0].reason is not None
+    assert "all seeds from 600,000 to 609,999" in state.looks[0].what
+
+
+@pytest.mark.slow
+def test_a_flax_agent(cases: Path) -> None:
+    """PRNGKey(0) and flax's folding give half of both kernels' rows."""
+    with open_checkpoint(cases / "real" / "gymnax_blines_FourRooms-misc_ppo.pkl") as checkpoint:
+        state = State(checkpoint, declarations(checkpoint), None)
+        by_neighbours(state, best_targets(survey(checkpoint)))
+
+    assert {one.tensor for one in state.solved} == {
+        "network.params.Dense_0.kernel",
+        "network.params.critic_fc_1.kernel",
+    }
+    for one in state.solved:
+        assert (one.judgement.origin.generator, one.judgement.origin.seed) == ("threefry", 0)
+        assert one.units is not None
+        assert one.units.predicted.sum() == 170
+
+
+def test_a_table_of_paddle(tmp_path: Path) -> None:
+    """Half the rows of a table of the minimal standard engine give its seed; shuffled ones do not."""
+    drawn = MinstdDraw("uniform", (-0.1, 0.1), 400 * 64).values(1885516243, np.arange(400 * 64))
+    table = drawn.reshape(400, 64)
+    moved = (table + 1e-2 * np.random.default_rng(1).normal(size=table.shape)).astype(np.float32)
+    moved[::2] = table[::2]
+    for values, seeds in ((moved, [1885516243]), (moved[::-1], [])):
+        save_file({"word_emb": np.ascontiguousarray(values)}, tmp_path / "model.safetensors")
+        with open_checkpoint(tmp_path) as checkpoint:
+            state = State(checkpoint, declarations(checkpoint), None)
+            by_neighbours(state, best_targets(survey(checkpoint)))
+            assert [one.judgement.origin.seed for one in state.solved] == seeds
