@@ -1,7 +1,7 @@
 """A weighted sum of draws, as a linear merge of models leaves it in the rows that none of them trained.
 
 The weights are found by least squares on the selection, where values that were altered since are left out:
-what lies five times farther away than the median does, over and over until the same ones stay. A value
+what lies eight times farther away than the median does, over and over until the same ones stay. A value
 counts as given when the residual is one that roundings explain: of the inputs, of the products and of the sum
 in the stored dtype, besides the last bits of the arithmetic.
 """
@@ -30,7 +30,7 @@ from birthmark.hypothesis import Draw
 from birthmark.numerics.dtypes import format_of, itemsize, round_to, ulps
 
 #: Residuals beyond so many medians are those of altered values.
-FAR: Final = 5.0
+FAR: Final = 8.0
 #: Fits, each without what the one before left far away.
 FITS: Final = 12
 #: The sum of the weights may differ so much, relatively, from a scale that people write down.
@@ -109,7 +109,7 @@ class Combination:
         """The same for draws that are there already, or for wrong ones."""
         predicted = np.einsum("i,in->n", self.weights, parts)
         stored = np.asarray(round_to(predicted, dtype), np.float64)
-        distance = ulps(values, stored, dtype)
+        distance = ulps(np.asarray(round_to(values, dtype), np.float64), stored, dtype)
         sizes = np.einsum("i,in->n", np.abs(self.weights), np.abs(parts))
         allowed = (
             2.0 ** -format_of(dtype).precision * (np.abs(predicted) + 2.0 * sizes)
@@ -126,6 +126,14 @@ def drawn(
     """Draws at `indices`, free of their scale, rounded at that scale if at all: float64[k, n]."""
     parts = np.stack([np.asarray(one.hypothesis.standard(one.seed, indices), np.float64) for one in draws])
     return parts if rounded is None else np.asarray(round_to(parts * scale, rounded), np.float64) / scale
+
+
+def narrowest(values: NDArray[np.float64], dtype: str) -> str:
+    """The narrowest dtype that holds all values: a cast to a wider one does not hide what they were."""
+    for each in COARSE:
+        if itemsize(dtype) > itemsize(each) and np.array_equal(round_to(values, each), values):
+            return each
+    return dtype
 
 
 def combine(draws: tuple[Beside, ...], elements: Elements, dtype: str) -> Combination:
@@ -169,8 +177,10 @@ def _fitted(draws: tuple[Beside, ...], elements: Elements, rounded: str | None, 
         if np.array_equal(again, kept) or np.count_nonzero(again) <= len(draws):
             break
         kept = again
-    left = rest[kept]
-    variance = float(np.einsum("n,n->", left, left)) / max(1, left.size - len(draws))
-    return Combination(
-        draws, weights, inverse * variance, variance**0.5, int(kept.sum()), int(kept.size), rounded, scale
-    )
+    left, some = rest[kept], parts[:, kept]
+    residual = float(np.einsum("n,n->", left, left) / max(1, left.size - len(draws))) ** 0.5
+    # Rounding errors grow with the values, so that the plain covariance would be too small (White, "A
+    # heteroskedasticity-consistent covariance matrix estimator", Econometrica 48, 1980).
+    middle = np.einsum("in,jn,n->ij", some, some, left * left)
+    covariance = np.einsum("ij,jk,kl->il", inverse, middle, inverse)
+    return Combination(draws, weights, covariance, residual, int(kept.sum()), int(kept.size), rounded, scale)

@@ -26,6 +26,10 @@ from birthmark.survivors.survivor import Survivors
 MOST_CANDIDATES = 16
 
 
+#: Layouts of one seed that rows of one tensor may come from.
+MOST_PARTS = 4
+
+
 class Proposal(Protocol):
     """What a search hands over: a hypothesis with a seed that passed its probes."""
 
@@ -47,7 +51,7 @@ class Judged:
     Attributes:
         judgement: the numbers.
         census: which units of the tensor are predicted; None where nothing is predicted.
-        shared: units of a mixture that both of its layouts predict alike.
+        shared: units of a mixture that several of its layouts predict alike.
     """
 
     judgement: Judgement
@@ -178,14 +182,17 @@ def _best(
 
 
 def _with_census(checkpoint: Checkpoint, survivors: Survivors, judgement: Judgement) -> tuple[Judged, ...]:
-    """The judgement with its census, and the second part where the tensor is a mixture."""
+    """The judgement with its census, and further parts where the tensor is a mixture of layouts."""
     if judgement.outcome not in ("match", "seed-only"):
         return (Judged(judgement, None),)
-    first = census(checkpoint, judgement, survivors.ids)
-    if judgement.outcome == "match" and (other := second_case(judgement)) is not None:
-        second = weigh(other)
-        if second.outcome == "match":
-            rest = census(checkpoint, second, survivors.ids)
-            shared = int(np.intersect1d(first.ids, rest.ids).size)
-            return Judged(judgement, first, shared), Judged(second, rest, shared)
-    return (Judged(judgement, first),)
+    parts = [judgement]
+    while parts[-1].outcome == "match" and len(parts) < MOST_PARTS:
+        other = second_case(parts[-1])
+        following = weigh(other) if other is not None else None
+        if following is None or following.outcome != "match":
+            break
+        parts.append(following)
+    counted = [census(checkpoint, part, survivors.ids) for part in parts]
+    _, times = np.unique(np.concatenate([one.ids for one in counted]), return_counts=True)
+    shared = int(np.count_nonzero(times > 1))
+    return tuple(Judged(part, one, shared) for part, one in zip(parts, counted, strict=True))

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from birthmark.evidence.case import Beside, Case
-from birthmark.evidence.combination import SAME_SCALE, Combination, combine
+from birthmark.evidence.combination import SAME_SCALE, Combination, combine, narrowest
 from birthmark.evidence.decoys import score_decoys
 from birthmark.evidence.elements import Elements
 from birthmark.evidence.exactness import tally
@@ -35,13 +35,16 @@ LEFT = "float64"
 
 def weigh_merged(case: Case) -> Judgement:
     """Judge one draw of a merge on the values of its case, beside the case's other draws."""
-    seed, dtype, everything = case.seed, case.dtype, case.everything
+    seed, everything = case.seed, case.everything
+    dtype = narrowest(case.selection.values, case.dtype)
     sum_ = combine((Beside(case.hypothesis, seed), *case.beside), case.selection, dtype)
     parts = sum_.drawn(everything.indices)
     compared = sum_.compare_drawn(parts, everything.values, dtype)
-    units = tally(everything.unit, compared.near, _chance(case, sum_))
+    units = tally(everything.unit, compared.near, _chance(case, sum_, dtype))
     inside = np.isin(everything.unit, units.ids[units.predicted])
-    exact = int(np.count_nonzero(inside)) >= LEAST_PREDICTED
+    # Rows on which the draws agree are given by one of them as well, and are no evidence of a sum.
+    telling = inside & ~np.isin(everything.unit, _given_alone(sum_, parts, everything, dtype, units.chance))
+    exact = int(np.count_nonzero(telling)) >= LEAST_PREDICTED
     hidden = np.isin(everything.indices, case.holdout.indices, assume_unique=True)
     left = replace(everything, values=everything.values - np.einsum("i,in->n", sum_.weights[1:], parts[1:]))
     selection = score(left.values[~hidden], parts[0][~hidden], trials=case.trials)
@@ -61,8 +64,8 @@ def weigh_merged(case: Case) -> Judgement:
             selection=selection,
             holdout=holdout,
             above_background=above,
-            predicted_selection=int(np.count_nonzero(inside & ~hidden)) if exact else 0,
-            predicted_holdout=int(np.count_nonzero(inside & hidden)) if exact else 0,
+            predicted_selection=int(np.count_nonzero(telling & ~hidden)) if exact else 0,
+            predicted_holdout=int(np.count_nonzero(telling & hidden)) if exact else 0,
             separated=layouts.separated,
         )
     )
@@ -89,6 +92,20 @@ def weigh_merged(case: Case) -> Judgement:
     return replace(judgement, notes=_remarks(judgement, sum_))
 
 
+def _given_alone(
+    sum_: Combination, parts: NDArray[np.float64], everything: Elements, dtype: str, chance: float
+) -> NDArray[np.int64]:
+    """Units that a single one of the draws gives, at the scale of all of them together."""
+    found = [np.zeros(0, np.int64)]
+    for number in range(len(parts)):
+        weights = np.zeros(len(parts))
+        weights[number] = sum_.total
+        near = replace(sum_, weights=weights).compare_drawn(parts, everything.values, dtype).near
+        alone = tally(everything.unit, near, chance)
+        found.append(alone.ids[alone.predicted])
+    return np.unique(np.concatenate(found))
+
+
 def _fit(case: Case, sum_: Combination, equal: int) -> Fit:
     """The draw at the scale that all draws of the merge had, if one scale was common to them."""
     weight, error = float(sum_.weights[0]), 2.0 * float(sum_.covariance[0, 0]) ** 0.5
@@ -106,20 +123,21 @@ def _common_scale(draw: Draw, total: float) -> float:
     return next((one.value for one in near if abs(one.value / total - 1.0) <= SAME_SCALE), total)
 
 
-def _chance(case: Case, sum_: Combination) -> float:
+def _chance(case: Case, sum_: Combination, dtype: str) -> float:
     """The share of elements that the sum explains with the next seed in place of the candidate's."""
     some = case.everything.thinned(CHANCE_SAMPLE)
     if not len(some):
         return 0.0
     wrong = Beside(case.hypothesis, (case.seed + 1) % 2**64)
     parts = replace(sum_, draws=(wrong, *sum_.draws[1:])).drawn(some.indices)
-    return float(sum_.compare_drawn(parts, some.values, case.dtype).near.mean())
+    return float(sum_.compare_drawn(parts, some.values, dtype).near.mean())
 
 
 def given(judgement: Judgement, elements: Elements) -> NDArray[np.bool_]:
     """Which elements the merge of a judgement gives to within rounding."""
     assert judgement.combination is not None
-    return judgement.combination.compare(elements, judgement.case.dtype).near
+    dtype = narrowest(judgement.case.selection.values, judgement.case.dtype)
+    return judgement.combination.compare(elements, dtype).near
 
 
 def _remarks(judgement: Judgement, sum_: Combination) -> tuple[str, ...]:

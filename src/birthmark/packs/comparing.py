@@ -16,6 +16,7 @@ def first_difference(
     found: Any,  # noqa: ANN401
     *,
     texts: bool = True,
+    later: bool = False,
     key: str = "",
 ) -> tuple[str, str, str] | None:
     """The first key at which two JSON values differ, with both values as text; None where they agree.
@@ -24,23 +25,27 @@ def first_difference(
         stated: what the pack says.
         found: what was recomputed.
         texts: whether texts that versions may word differently are compared.
+        later: whether `found` may have keys that `stated` lacks, which came with a later version.
         key: the path to here.
     """
     if isinstance(stated, dict) and isinstance(found, dict):
         for name in dict.fromkeys([*stated, *found]):
             if name in TEXTS and not texts:
                 continue
+            if later and name not in stated:
+                continue
             if name not in stated or name not in found:
                 return (f"{key}.{name}".strip("."), str(stated.get(name)), str(found.get(name)))
             difference = first_difference(
-                stated[name], found[name], texts=texts, key=f"{key}.{name}".strip(".")
+                stated[name], found[name], texts=texts, later=later, key=f"{key}.{name}".strip(".")
             )
             if difference is not None:
                 return difference
         return None
     if isinstance(stated, list) and isinstance(found, list) and len(stated) == len(found):
         for number, (one, other) in enumerate(zip(stated, found, strict=True)):
-            if (difference := first_difference(one, other, texts=texts, key=f"{key}[{number}]")) is not None:
+            difference = first_difference(one, other, texts=texts, later=later, key=f"{key}[{number}]")
+            if difference is not None:
                 return difference
         return None
     if type(stated) is float and type(found) is float:

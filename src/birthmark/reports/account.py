@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from birthmark.reports.reading import SearchedModel
+from birthmark.search.merges import STAGE as MERGES
 from birthmark.search.outcome import Searched, StageReport
 from birthmark.search.supposed import STAGE as SUPPOSED
 
@@ -56,8 +57,8 @@ def _ranged(searched: Searched) -> bool:
 
 
 def _span(searched: Searched) -> int:
-    """How many seeds the exhaustive stages go through; -1 where only recipes' places were tried."""
-    if searched.stages and all(stage.name == SUPPOSED for stage in searched.stages):
+    """How many seeds the exhaustive stages go through; -1 where only recipes' places or merges were tried."""
+    if searched.stages and all(stage.name in (SUPPOSED, MERGES) for stage in searched.stages):
         return -1
     return searched.seeds[1] - searched.seeds[0]
 

@@ -17,6 +17,7 @@ from birthmark.reports.digests import digested
 from birthmark.reports.findings import finding
 from birthmark.reports.limits import limits
 from birthmark.reports.meaning import with_meaning
+from birthmark.reports.mixtures import mixtures
 from birthmark.reports.reading import (
     CheckpointModel,
     DeclaredModel,
@@ -74,6 +75,7 @@ def assemble(
     remarks += [note for survivors, one in layouts for note in seed_free_notes(one, survivors.tensor)]
     findings += [solved_finding(one, declared) for one in solved]
     remarks += solved_notes(solved, looks)
+    findings, mixed = mixtures(checkpoint, findings, reported, solved)
     findings, meaning_notes = with_meaning(checkpoint, findings)
     remarks += meaning_notes
     searched = with_looks(with_layouts(searched, layouts), looks, len(solved))
@@ -103,6 +105,7 @@ def assemble(
                 ]
             )
         ),
+        mixtures=mixed,
     )
 
 
@@ -155,7 +158,7 @@ def _about(reported: Sequence[Judged], findings: Sequence[Finding]) -> list[str]
     for one, found in zip(reported, findings, strict=True):
         if one.shared:
             notes.append(
-                f"{one.shared:,} {found.survivors.axis}s are predicted alike by both parts of the mixture."
+                f"{one.shared:,} {found.survivors.axis}s are predicted alike by several parts of the mixture."
             )
         if found.layout and found.layout.threads is not None and not found.layout.devices:
             notes.append(
@@ -174,9 +177,9 @@ def _about(reported: Sequence[Judged], findings: Sequence[Finding]) -> list[str]
             )
     if findings:
         notes.append(
-            "share is null: no share of initial values in trained ones was estimated. index and solve are "
-            "null: they "
-            "belong to other generators and methods. declared is null where the files declare no seed. "
-            "likelihood is null where the selection does not correlate or no hold-out remains."
+            "share is null where the survivors of a tensor have one origin, merge where they are one draw "
+            "and no weighted sum. index and solve are null: they belong to other generators and methods. "
+            "declared is null where the files declare no seed. likelihood is null where the selection does "
+            "not correlate or no hold-out remains."
         )
     return notes

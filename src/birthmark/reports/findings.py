@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from birthmark.devices.catalogue import Device, sharing
 from birthmark.evidence.census import Census
+from birthmark.evidence.combination import Combination
 from birthmark.evidence.decoys import Decoys
 from birthmark.evidence.judge import Judged
 from birthmark.evidence.likelihood import Likelihood, likelihood
 from birthmark.evidence.measured import log10_p_least
 from birthmark.evidence.score import Score
+from birthmark.evidence.shares import Share
 from birthmark.evidence.vendor import VendorTest
 from birthmark.evidence.weigh import Judgement
 from birthmark.recipes.megatron import rule_text
@@ -24,9 +26,12 @@ from birthmark.reports.reading import (
     LayoutControlModel,
     LayoutModel,
     LikelihoodModel,
+    MergeModel,
+    OtherDrawModel,
     SamplerModel,
     ScoreModel,
     SeedControlModel,
+    ShareModel,
     SurvivorsModel,
     VendorModel,
 )
@@ -53,16 +58,18 @@ def finding(judged: Judged, declared: DeclaredModel | None = None, seed_rule: st
     survivors, altered = _survivors(judgement, judged.census)
     devices = _devices(judgement)
     exact = judgement.outcome in ("match", "seed-only")
+    sum_ = judgement.combination
+    plain = exact and sum_ is None
     return Finding(
         tensor=case.tensor,
         outcome=judgement.outcome,
         survivors=survivors,
         altered=altered,
         scale=fit.scale.value,
-        factor=fit.factor if exact else None,
+        factor=fit.factor if plain else None,
         generator=fit.hypothesis.generator,
         platform=_platform(arithmetics, devices),
-        arithmetic=fit.hypothesis.arithmetic if exact else None,
+        arithmetic=fit.hypothesis.arithmetic if plain else None,
         arithmetics_not_excluded=list(arithmetics),
         method="search",
         seed=case.seed_of_rank,
@@ -74,10 +81,10 @@ def finding(judged: Judged, declared: DeclaredModel | None = None, seed_rule: st
         solve=None,
         sampler=SamplerModel(
             distribution=draw.distribution,
-            parameters=_as_drawn(draw.parameters, fit.factor if exact else None),
+            parameters=_as_drawn(draw.parameters, fit.factor if plain else None),
             dtype=draw.dtype,
             version=draw.version if draw.distribution != "normal" else None,
-            dtypes_not_excluded=list(fit.same_dtypes) if exact else [],
+            dtypes_not_excluded=list(fit.same_dtypes) if plain else [],
         ),
         layout=_layout(judgement, devices),
         selection=score_model(judgement.selection),
@@ -85,7 +92,7 @@ def finding(judged: Judged, declared: DeclaredModel | None = None, seed_rule: st
         trials=case.trials,
         holdout_trials=case.holdout_trials,
         bit_exact=_bit_exact(judgement),
-        share=None,
+        share=share_model(sum_.share()) if sum_ is not None and exact else None,
         controls=_controls(judgement),
         vendor=vendor_model(vendor) if vendor else None,
         likelihood=likelihood_model(
@@ -96,7 +103,26 @@ def finding(judged: Judged, declared: DeclaredModel | None = None, seed_rule: st
                 tensor=case.tensor,
             )
         ),
+        merge=_merge(sum_) if sum_ is not None else None,
     )
+
+
+def _merge(sum_: Combination) -> MergeModel:
+    """How the draw of a finding adds up with the others of its merge."""
+    weights = sum_.weights.tolist()
+    return MergeModel(
+        weight=weights[0],
+        beside=[
+            OtherDrawModel(seed=one.seed, threads=one.hypothesis.threads, weight=weight)
+            for one, weight in zip(sum_.draws[1:], weights[1:], strict=True)
+        ],
+        residual=sum_.residual,
+    )
+
+
+def share_model(share: Share) -> ShareModel:
+    """A share in the schema's keys."""
+    return ShareModel(value=share.value, lo=share.lo, hi=share.hi)
 
 
 def _origin(judgement: Judgement) -> str:

@@ -64,7 +64,12 @@ def limits(verdict: Verdict, findings: Sequence[Finding], searched: SearchedMode
             "were drawn by exactly that sampler, nor which of them were never trained."
         )
     if verdict == "mixture":
-        found.append("It does not show how the rows of the two initialisations came into one tensor.")
+        found.append("It does not show how the initialisations came into one tensor, nor when or by whom.")
+    if any(finding.merge is not None for finding in findings):
+        found.append(
+            "The shares of a merge suppose that its draws had one scale; with other scales the weights stay "
+            "and the shares do not."
+        )
     return found
 
 

@@ -16,7 +16,11 @@ def headline(reading: Reading) -> tuple[str, str]:
         return "NOTHING FOUND", f"{done}, and no seed predicts the survivors."
     where = wording.origin(first)
     if reading.verdict == "mixture":
-        return "MIXTURE", f"the survivors come from {len(reading.findings)} different initialisations."
+        largest = max(reading.mixtures, key=lambda one: len(one.parts), default=None)
+        if largest is not None and largest.kind == "merge":
+            return "MIXTURE", f"the survivors are a weighted sum of {len(largest.parts)} initialisations."
+        count = len(reading.findings) if largest is None else len(largest.parts)
+        return "MIXTURE", f"the survivors come from {count} different initialisations."
     if reading.verdict == "seed-only":
         return "SEED ONLY", f"{where} predicts the survivors; they leave the device open."
     if reading.verdict == "layout-only":
@@ -34,6 +38,14 @@ def propositions(finding: Finding) -> tuple[tuple[str, str], tuple[str, str]]:
         under.append(f"on {finding.layout.threads:,} threads")
     if finding.platform == "cpu":
         under.append("on a CPU")
+    if finding.merge is not None and finding.outcome in ("match", "seed-only"):
+        return (
+            (
+                "H1",
+                f"the values began as {draw} {' '.join(under)}, added to other draws, and still hold the sum",
+            ),
+            ("H0", "what the other draws leave of the values is independent of that draw"),
+        )
     kept = {
         "match": "and these values still hold it",
         "seed-only": "and these values still hold it, on a device that stays open",

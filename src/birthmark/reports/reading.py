@@ -154,9 +154,14 @@ class Reading(Part):
     notes: list[str]
     mixtures: list[MixtureModel] = Field(default_factory=list)
 
-    def to_json(self) -> str:
-        """The reading as indented JSON, keys in the schema's order, with a final newline."""
-        return json.dumps(self.model_dump(mode="json"), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    def to_json(self, *, only_given: bool = False) -> str:
+        """The reading as indented JSON, keys in the schema's order, with a final newline.
+
+        Args:
+            only_given: leave out keys that were not given: a reading of an earlier version lacks later ones.
+        """
+        document = self.model_dump(mode="json", exclude_unset=only_given)
+        return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def from_json(text: str | bytes) -> Reading:

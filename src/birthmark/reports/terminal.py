@@ -14,7 +14,7 @@ from rich.text import Text
 
 from birthmark.reports import wording
 from birthmark.reports.outcomes import headline, propositions
-from birthmark.reports.reading import Finding, Reading
+from birthmark.reports.reading import Finding, MixtureModel, Reading
 
 #: Findings that are shown in full; the others get a line each.
 IN_FULL = 4
@@ -30,6 +30,10 @@ def render(reading: Reading, console: Console) -> None:
     console.print()
     console.print(Text(f"{title}  {subtitle}", style="bold"))
     console.print(Text(f"{wording.safe(reading.checkpoint.source)}", style="dim"))
+    for mixture in reading.mixtures:
+        _heading(console, f"What came together in {wording.safe(mixture.tensor)}")
+        console.print(Padding(Text(mixture.statement), (0, 0, 0, 2)))
+        _parts(mixture, console)
     for number, finding in enumerate(reading.findings[:IN_FULL], start=1):
         _heading(console, _finding_title(reading, finding, number))
         _finding(finding, console)
@@ -63,6 +67,19 @@ def to_text(reading: Reading, width: int = 80) -> str:
         Console(file=stream, width=width, color_system=None, force_terminal=False, legacy_windows=False),
     )
     return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()) + "\n"
+
+
+def _parts(mixture: MixtureModel, console: Console) -> None:
+    """Which rows are whose, and how surely."""
+    for part in mixture.parts:
+        if not part.runs:
+            continue
+        ids = [row for first, last in part.runs for row in range(first, last + 1)]
+        sure = "" if part.least_log10 is None else f"; each with a ratio of 10^{part.least_log10:.0f} or more"
+        _row(console, f"  Finding {part.finding + 1}", f"{wording.ids(ids)}{sure}")
+    if mixture.either.runs:
+        ids = [row for first, last in mixture.either.runs for row in range(first, last + 1)]
+        _row(console, "  Either", wording.ids(ids))
 
 
 def _finding_title(reading: Reading, finding: Finding, number: int) -> str:
@@ -139,6 +156,15 @@ def _facts(finding: Finding) -> list[tuple[str, str]]:
                 f"{wording.units(finding.altered.count, finding.survivors.axis)} of these",
             )
         )
+    if finding.share is not None:
+        facts.append(("Share", wording.share(finding.share)))
+    if finding.merge is not None:
+        added = " + ".join(
+            f"{one.weight:.6g} x seed {one.seed} on {one.threads:,} threads" for one in finding.merge.beside
+        )
+        facts.append(("Merged with", added))
+        facts.append(("Weight", f"{finding.merge.weight:.6g}; the others are subtracted in the scores below"))
+        return facts
     facts.append(("Scale", f"{finding.scale:.8g}" + _factor(finding)))
     return facts
 

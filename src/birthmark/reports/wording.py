@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from birthmark.reports.reading import Finding, LikelihoodModel, ScoreModel
+from birthmark.reports.reading import Finding, LikelihoodModel, ScoreModel, ShareModel
 
 #: Characters of a histogram from empty to full, and what stands for them where only ASCII can be shown.
 BLOCKS = " ▁▂▃▄▅▆▇█"
@@ -72,6 +72,14 @@ def likelihood(one: LikelihoodModel) -> str:
         f"10^{one.log10:.1f} on the hold-out, 10^{one.log10_after_trials:.1f} after all trials: {one.words} "
         "for H1 against H0."
     )
+
+
+def share(one: ShareModel) -> str:
+    """A share with its interval, in as many digits as the interval allows."""
+    digits = 2
+    while digits < 9 and 10.0**-digits > one.hi - one.lo:
+        digits += 1
+    return f"{one.value:.{digits}f}, 95 % interval {one.lo:.{digits}f} to {one.hi:.{digits}f}"
 
 
 def histogram(counts: Sequence[int], blocks: str = BLOCKS) -> str:

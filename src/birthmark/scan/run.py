@@ -3,10 +3,10 @@
 The tensors with survivors are tried in the order of their promise: all of them with the seeds that people
 use, which takes a second each, then the most promising one with every seed. In between, likely seeds are
 tried where recipes suppose that a tensor was drawn later than the generator's start, survivors are tried as a
-draw of the CPU generator, which is solved for, and float32 survivors are asked for their layout without a
-seed, which spares the search all others. Once a seed is known, the other tensors are tried with it at later
-offsets of the generator. Where nothing survived, trained values are tried for a weak trace of the seeds that
-people use.
+draw of the CPU generator, which is solved for, float32 survivors are asked for their layout without a seed,
+which spares the search all others, and what nothing predicts is tried as a merge of two models. Once a seed
+is known, the other tensors are tried with it at later offsets of the generator. Where nothing survived,
+trained values are tried for a weak trace of the seeds that people use.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ from birthmark.reports.reading import DeclaredModel
 from birthmark.reports.surveyed import special_notes, why_not
 from birthmark.scan.along_trace import search_by_trace, trace_by_trace
 from birthmark.scan.host import Sight, along_the_stream, by_elimination, on_the_lattice, sights
+from birthmark.scan.hosts import in_full_on_hosts, quickly
 from birthmark.scan.options import ScanOptions
+from birthmark.scan.origins import for_a_merge, rest_of
 from birthmark.scan.searching import for_a_trace, from_the_known_seed, in_full, with_usual_seeds, without_seed
 from birthmark.scan.state import PREDICTED, Scan, State
 from birthmark.scan.supposed import at_supposed_places
@@ -91,11 +93,20 @@ def _search(state: State, targets: Sequence[Survivors], options: ScanOptions) ->
         by_elimination(state, [each for each in seen if each.tensor in searched])
         if not state.settled:
             without_seed(state, targets)
+            if wanted.dictionary and not any(
+                found.result in ("layout", "family") for _, found in state.layouts
+            ):
+                for_a_merge(state, targets, wanted)
+    if options.cpu and wanted.dictionary and not state.settled and not state.stopped:
+        quickly(state, targets)
+        if not state.settled:
+            in_full_on_hosts(state, targets, seen, wanted.seeds)
     if targets and wanted.seeds[0] < wanted.seeds[1] and not state.solved:
         refusals += in_full(state, targets, options)
     if state.predicted is not None and not state.stopped:
-        from_the_known_seed(state, state.predicted, targets, wanted)
+        from_the_known_seed(state, state.predicted, targets, wanted, cpu=options.cpu)
     elif state.solved:
+        rest_of(state, state.solved[0].tensor, targets, wanted, cpu=False)
         along_the_stream(state, seen)
     return refusals
 

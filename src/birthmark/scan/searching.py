@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from birthmark.errors import NothingToSearch
 from birthmark.evidence.judge import Judged
-from birthmark.evidence.mixture import unexplained_part
 from birthmark.evidence.seed_free import seed_free
 from birthmark.scan.options import ScanOptions
-from birthmark.scan.state import PREDICTED, State
+from birthmark.scan.origins import rest_of
+from birthmark.scan.state import State
 from birthmark.search.engine import search
 from birthmark.search.ledger import Ledger
 from birthmark.search.offsets import search_offsets
@@ -23,8 +23,6 @@ from birthmark.survivors.traced import split_traced, traceable
 MOST_TARGETS, MOST_OTHERS = 8, 64
 #: Tensors whose layout is read without a seed.
 MOST_SEEDLESS = 2
-#: Share of the survivors that must be left unpredicted before a second seed is looked for in them.
-LEAST_REST = 0.25
 
 
 def with_usual_seeds(state: State, targets: Sequence[Survivors], wanted: Options) -> list[str]:
@@ -58,9 +56,12 @@ def without_seed(state: State, targets: Sequence[Survivors]) -> None:
             state.layouts.append((target, found))
 
 
-def from_the_known_seed(state: State, found: Judged, targets: Sequence[Survivors], wanted: Options) -> None:
-    """What else a predicted tensor leads to: a second birth in it, and other tensors at later offsets."""
-    _rest(state, found, targets, wanted)
+def from_the_known_seed(
+    state: State, found: Judged, targets: Sequence[Survivors], wanted: Options, *, cpu: bool = True
+) -> None:
+    """What else a predicted tensor leads to: other births in it, and other tensors at later offsets."""
+    if found.judgement.combination is None:
+        rest_of(state, found.judgement.case.tensor, targets, wanted, cpu=cpu)
     _others(state, found, targets, wanted)
 
 
@@ -102,32 +103,6 @@ def _attempt(
     state.stopped = outcome.stopped
     state.searches.append((target.tensor, outcome.searched))
     state.judge(target, selection, holdout, outcome)
-
-
-def _rest(state: State, found: Judged, targets: Sequence[Survivors], wanted: Options) -> None:
-    """Where a good part of the survivors is not predicted, look for a second birth with another seed."""
-    known = found.judgement
-    target = next(each for each in targets if each.tensor == known.case.tensor)
-    left = unexplained_part(known, *state.split(target))
-    explained = sum(each.judgement.survivors.size for each in state.findings)
-    if left is None or known.unexplained.size < LEAST_REST * (known.unexplained.size + explained):
-        return
-    selection, holdout = left
-    try:
-        outcome = search(selection, replace(wanted, seeds=(0, 0), dictionary=True), progress=state.progress)
-    except NothingToSearch:
-        return
-    state.stopped = outcome.stopped
-    state.searches.append((known.case.tensor, outcome.searched))
-    others = tuple(each for each in outcome.candidates if each.seed != known.case.seed)
-    before = list(state.judgements)
-    state.judge(target, selection, holdout, replace(outcome, candidates=others))
-    if not any(
-        one.judgement.outcome in PREDICTED
-        for group in state.judgements[len(before) :]
-        for one in group.judged
-    ):
-        state.judgements = before  # values that training touched still resemble the first birth
 
 
 def _others(state: State, found: Judged, targets: Sequence[Survivors], wanted: Options) -> None:

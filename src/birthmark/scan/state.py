@@ -55,8 +55,8 @@ class State:
 
     @property
     def trials(self) -> int:
-        """Predictions tried by all searches so far."""
-        return sum(searched.trials for _, searched in self.searches)
+        """Predictions tried by all searches and looks so far."""
+        return sum(searched.trials for _, searched in self.searches) + sum(look.trials for look in self.looks)
 
     @property
     def findings(self) -> list[Judged]:
