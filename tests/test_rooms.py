@@ -14,7 +14,7 @@ ORDER = [
     "numerics", "generators", "devices", "samplers", "recipes", "hypothesis", "distributed", "drawn",
     "prediction", "cpu_prediction", "prediction_file", "recipe_prediction", "torch", "checkpoints",
     "survivors", "vocabulary", "search", "evidence", "reports", "replay", "weak_map", "packs", "bench",
-    "scan", "calibration", "lineage", "cli",
+    "scan", "catalogue", "calibration", "lineage", "cli",
 ]  # fmt: skip
 
 #: What the search must not be able to reach: files, and with them the hold-out.

@@ -466,3 +466,52 @@ def lineage(
     from birthmark.cli.relating import run
 
     run(models, json=json, seeds=seeds)
+
+
+@app.command()
+def catalogue(
+    model: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Only this model; with --add, the one that was read.")
+    ] = None,
+    maker: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Only this maker's models; with --add, who made it.")
+    ] = None,
+    digest: Annotated[
+        str | None, typer.Option(metavar="DIGITS", help="Only models of a file whose SHA-256 begins so.")
+    ] = None,
+    add: Annotated[
+        Path | None,
+        typer.Option(metavar="READING", help="Put a reading (JSON of a scan) into your own file."),
+    ] = None,
+    released: Annotated[
+        str | None, typer.Option(metavar="DATE", help="With --add: when the model was released, 2026-11-30.")
+    ] = None,
+    source: Annotated[
+        str | None, typer.Option(help="With --add: a public reference that leads to the file.")
+    ] = None,
+    file: Annotated[
+        Path | None, typer.Option(help="Your own file (default: in the user's data folder).")
+    ] = None,
+    own: Annotated[bool, typer.Option("--own/--no-own", help="Include the entries of your own file.")] = True,
+    write: Annotated[
+        Path | None, typer.Option(metavar="PAGE", help="Write the page of everything, in Markdown.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """What was published about models' births, and what birthmark reads, side by side."""
+    from birthmark.cli.cataloguing import Request, run
+
+    run(
+        Request(
+            model=model,
+            maker=maker,
+            digest=digest,
+            json=json,
+            add=add,
+            released=released,
+            source=source,
+            file=file,
+            own=own,
+            write=write,
+        )
+    )
