@@ -31,12 +31,12 @@ def test_stock_orthogonal_tensors_are_predicted(shape: tuple[int, int]) -> None:
     origin = OrthogonalOrigin(shape, math.sqrt(2.0), 77, 1_000, "float32")
     everywhere = np.arange(values.size)
 
-    assert np.abs(origin.stored(everywhere) - values).max() <= origin.tolerance
-    assert np.abs(origin.standard(everywhere) * math.sqrt(2.0) - values).max() <= origin.tolerance
+    assert np.abs(origin.stored(everywhere) - values).max() <= origin.close
+    assert np.abs(origin.standard(everywhere) * math.sqrt(2.0) - values).max() <= origin.close
     for false in (origin.next_seed(), origin.next_place()):
         assert abs(np.corrcoef(false.stored(everywhere), values)[0, 1]) < 0.1
     decoys = origin.decoys(np.array([1, 78, 77], np.uint64), everywhere[:200])
-    assert np.allclose(decoys[2] * math.sqrt(2.0), values[:200], atol=origin.tolerance)
+    assert np.allclose(decoys[2] * math.sqrt(2.0), values[:200], atol=origin.close)
     assert origin.affordable(everywhere)[0] >= 16
     assert math.isclose(origin.scale, float(values.std()), rel_tol=1e-3)
 

@@ -49,8 +49,8 @@ def predict(origin: Origin, elements: Elements) -> OriginPrediction:
     there = np.isfinite(predicted) & np.isfinite(elements.values)
     stored, wanted = np.where(there, elements.values, 0.0), np.where(there, predicted, 0.0)
     distance = np.where(there, ulps(stored, wanted, origin.dtype), _FAR)
-    near = explained(stored, wanted, distance, origin.scale) | (np.abs(stored - wanted) <= origin.tolerance)
-    near &= there
+    near = explained(stored, wanted, distance, origin.scale)
+    near = (near | (np.abs(stored - wanted) <= origin.tolerance(wanted))) & there
     return OriginPrediction(
         origin.standard(elements.indices), same_bits(elements.values, predicted), distance, near
     )

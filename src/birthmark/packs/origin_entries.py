@@ -17,6 +17,7 @@ from birthmark.search.neighbour_origins import JaxOrigin, MinstdOrigin
 from birthmark.search.neighbours.jax_paths import Step
 from birthmark.search.origin import Origin
 from birthmark.search.solve.fit import ARITHMETICS
+from birthmark.search.solve.readings import WORN
 
 
 class CpuOriginEntry(Part):
@@ -30,6 +31,7 @@ class CpuOriginEntry(Part):
     seed: Annotated[int, Field(ge=0, lt=2**32)]
     index: Annotated[int, Field(gt=-(2**40), lt=2**48)]
     dtype: str
+    worn: Annotated[float, Field(ge=0.0, le=WORN)]
 
 
 class MinstdOriginEntry(Part):
@@ -83,6 +85,7 @@ def told_of(origin: Origin) -> CpuOriginEntry | MinstdOriginEntry | JaxOriginEnt
             seed=origin.seed,
             index=origin.index,
             dtype=origin.dtype,
+            worn=origin.worn,
         )
     if isinstance(origin, MinstdOrigin):
         return MinstdOriginEntry(
@@ -131,7 +134,16 @@ def origin_of(number: int, told: AnyOriginEntry, shape: tuple[int, ...], size: i
     small = told.distribution == "normal" and size < BLOCK
     if told.size != size or not known or small:
         raise PackError(f"case-{number}.json describes a draw that cannot be.")
-    return CpuOrigin(told.distribution, size, told.scale, told.arithmetic, told.seed, told.index, told.dtype)
+    return CpuOrigin(
+        told.distribution,
+        size,
+        told.scale,
+        told.arithmetic,
+        told.seed,
+        told.index,
+        told.dtype,
+        told.worn,
+    )
 
 
 def _jax_origin(told: JaxOriginEntry, shape: tuple[int, ...], size: int) -> JaxOrigin:

@@ -22,6 +22,7 @@ from birthmark.reports.reading import (
     SolveModel,
     SurvivorsModel,
 )
+from birthmark.search.cpu_origin import CpuOrigin
 from birthmark.search.origin import Found, Origin
 from birthmark.search.solve.selections import SOLVE_TRIALS
 
@@ -142,6 +143,7 @@ def _finding_notes(one: SolvedReading) -> list[str]:
     judgement, way = one.judgement, one.judgement.case.found
     origin, tensor = judgement.origin, one.tensor
     held, explained = judgement.holdout_units, int(judgement.units.explained.sum())
+    worn = origin.worn if isinstance(origin, CpuOrigin) else 0.0
     notes = [
         f"Verdict on {tensor}: match, because {judgement.reason}; {int(held.predicted.sum()):,} of "
         f"{held.ids.size:,} rows or columns of the hold-out are predicted.",
@@ -157,11 +159,11 @@ def _finding_notes(one: SolvedReading) -> list[str]:
         )
     else:
         notes.append(f"{tensor} was {way.how}. Its solve is null: no linear system was needed.")
-    if len(judgement.arithmetics) > 1:
+    if len(judgement.arithmetics) > 1 and not worn:
         notes.append(
             f"The values of {tensor} are the same in both arithmetics: {' and '.join(judgement.arithmetics)}."
         )
-    elif judgement.exact.equal < ALL_BUT_FEW * explained:
+    elif judgement.exact.equal < ALL_BUT_FEW * explained and not worn:
         notes.append(
             f"Of the {explained:,} values of {tensor} that the prediction explains, "
             f"{judgement.exact.equal:,} are equal bit for bit and the others to within rounding: a build "
@@ -177,7 +179,13 @@ def _finding_notes(one: SolvedReading) -> list[str]:
             f"{one.dropped:,} held-out values of {tensor} were left out: they come from the same words as "
             "values of the selection."
         )
-    if not way.written and not way.exact:
+    if worn:
+        notes.append(
+            f"The values of {tensor} were decayed in steps that float32 hardly resolves, so that each was "
+            f"shrunk by a factor of its own: they agree with their predictions to within {worn:.1%}, hardly "
+            "any bit for bit."
+        )
+    elif not way.written and not way.exact:
         notes.append(
             f"Scale {origin.scale:.8g} of {tensor} is the middle of those that fit; it is none that people "
             "write down, so it was perhaps changed after the draw."

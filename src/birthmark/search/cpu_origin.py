@@ -32,6 +32,8 @@ class CpuOrigin:
         seed: its low 32 bits.
         index: words that the generator gave before; negative where the first elements came from elsewhere.
         dtype: the narrowest dtype that holds the stored values.
+        worn: by what share of themselves values may have drifted apart: decay in steps that float32 hardly
+            resolves shrinks each value by a factor of its own.
     """
 
     distribution: Literal["normal", "uniform"]
@@ -41,6 +43,7 @@ class CpuOrigin:
     seed: int
     index: int
     dtype: str
+    worn: float = 0.0
 
     @property
     def generator(self) -> str:
@@ -57,10 +60,9 @@ class CpuOrigin:
         """(mean, std) or (low, high)."""
         return (0.0, self.scale) if self.distribution == "normal" else (-self.scale, self.scale)
 
-    @property
-    def tolerance(self) -> float:
-        """Draws are predicted bit for bit, or nearly."""
-        return 0.0
+    def tolerance(self, predicted: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Draws are predicted bit for bit, or nearly, unless they drifted apart."""
+        return self.worn * np.abs(predicted)
 
     def next_seed(self) -> CpuOrigin:
         """The same with the next seed: known to be false."""

@@ -68,10 +68,9 @@ class MinstdOrigin:
         """Outputs before the first element: each operator has an engine of its own."""
         return 0
 
-    @property
-    def tolerance(self) -> float:
+    def tolerance(self, predicted: NDArray[np.float64]) -> NDArray[np.float64]:
         """Draws are predicted bit for bit, or nearly."""
-        return 0.0
+        return np.zeros_like(predicted)
 
     def next_seed(self) -> MinstdOrigin:
         """The same with the next seed."""
@@ -170,10 +169,9 @@ class JaxOrigin:
         """Keys are not places."""
         return None
 
-    @property
-    def tolerance(self) -> float:
+    def tolerance(self, predicted: NDArray[np.float64]) -> NDArray[np.float64]:
         """Draws are predicted bit for bit, or nearly."""
-        return 0.0
+        return np.zeros_like(predicted)
 
     def next_seed(self) -> JaxOrigin:
         """The same with the next seed."""

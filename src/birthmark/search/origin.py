@@ -42,9 +42,8 @@ class Origin(Protocol):
     def scale(self) -> float:
         """Standard deviation or bound of the stored values."""
 
-    @property
-    def tolerance(self) -> float:
-        """How far a stored value may lie from its prediction beside the rounding that every draw has."""
+    def tolerance(self, predicted: NDArray[np.float64]) -> NDArray[np.float64]:
+        """How far stored values may lie from predicted ones beside the rounding that every draw has."""
 
     @property
     def dtype(self) -> str:

@@ -76,9 +76,13 @@ class OrthogonalOrigin:
         return math.prod(self.shape)
 
     @property
-    def tolerance(self) -> float:
+    def close(self) -> float:
         """How far another library's decomposition may lie from NumPy's."""
         return CLOSE * 2.0**-24 * self.gain * 2.0
+
+    def tolerance(self, predicted: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The same for each value."""
+        return np.full_like(predicted, self.close)
 
     def next_seed(self) -> OrthogonalOrigin:
         """The same with the next seed."""

@@ -288,3 +288,26 @@ def test_uniforms_of_fewer_bits_are_another_generator() -> None:
 
     assert isinstance(found, Unsolved)
     assert (found.reason, found.attempts) == ("coarser", 0)
+
+
+def decayed(values: Values, steps: int, by: float) -> Values:
+    """Values after so many steps of weight decay, each rounded to float32."""
+    left = values.astype(np.float32)
+    for _ in range(steps):
+        left *= np.float32(1.0 - by)
+    return left.astype(np.float64)
+
+
+def test_values_that_decay_pulled_apart_are_solved() -> None:
+    """Steps that float32 hardly resolves shrink each value by its own factor; leading bits still suffice."""
+    values, where = normals(77, 1_000, (400, 128)), rows(np.arange(0, 400, 12), 128)
+    worn = decayed(values[where], 20_000, 1e-6)
+    factors = worn / values[where]
+
+    found = solve(worn, where, (400, 128), "normal", (0.0193, 0.0199))
+
+    assert np.ptp(factors) > 1e-4
+    assert isinstance(found, Solved), found
+    assert (found.seed, found.index, found.exact, found.scale_written) == (77, 1_000, False, False)
+    assert found.worn > 0.0
+    assert math.isclose(found.scale, 0.02 * float(np.median(factors)), rel_tol=1e-3)

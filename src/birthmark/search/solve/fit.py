@@ -44,7 +44,14 @@ class Fit:
 
 
 def fitted(
-    seen: Observation, seed: int, index: int, arithmetic: str, scale: float | None, nominals: Iterable[float]
+    seen: Observation,
+    seed: int,
+    index: int,
+    arithmetic: str,
+    scale: float | None,
+    nominals: Iterable[float],
+    *,
+    worn: bool = False,
 ) -> Fit:
     """The scale, where it was left open, and the values that the draw predicts.
 
@@ -55,10 +62,15 @@ def fitted(
         arithmetic: of the uniforms.
         scale: the scale if it is known.
         nominals: scales that are likely.
+        worn: whether values drifted apart since; then the scale is that of the middle one.
     """
     if scale is not None:
         return Fit(scale, True, predicted(seen, seed, index, arithmetic, scale) == seen.values)
     standard = predicted(seen, seed, index, arithmetic, 1.0, rounded=False).astype(np.float64)
+    if worn:
+        large = np.abs(standard) > 0.25
+        middle = float(np.median(seen.values[large] / standard[large])) if large.any() else 0.0
+        return Fit(middle, False, predicted(seen, seed, index, arithmetic, middle) == seen.values)
     least, most = _interval(seen, standard)
     low, high = least * (1.0 - _BUILDS), most * (1.0 + _BUILDS)
     usual = usual_deviations(low, high) if seen.distribution == "normal" else _usual_bounds(low, high)

@@ -99,7 +99,11 @@ def exact_normals(values: NDArray[np.float64], places: Places, std: float) -> In
 
 
 def coarse_uniforms(
-    values: NDArray[np.float64], position: NDArray[np.int64], bound: tuple[float, float], dtype: str
+    values: NDArray[np.float64],
+    position: NDArray[np.int64],
+    bound: tuple[float, float],
+    dtype: str,
+    worn: float = 0.0,
 ) -> Inversion:
     """Intervals of the words behind values of uniform_(-bound, bound), stored with rounding.
 
@@ -108,8 +112,9 @@ def coarse_uniforms(
         position: int64[n], the position of each value's word, ascending and unique.
         bound: the least and the most that the bound can be, as stored.
         dtype: the stored dtype.
+        worn: by what share of themselves values may have drifted apart.
     """
-    lo, hi = interval(values, dtype)
+    lo, hi = _within(values, dtype, worn)
     least = np.minimum(lo / bound[0], lo / bound[1])
     most = np.maximum(hi / bound[0], hi / bound[1])
     # 16-bit draws turn values that round to the upper bound into the lower one: those say nothing.
@@ -122,7 +127,11 @@ def coarse_uniforms(
 
 
 def coarse_normals(
-    values: NDArray[np.float64], places: Places, std: tuple[float, float], dtype: str
+    values: NDArray[np.float64],
+    places: Places,
+    std: tuple[float, float],
+    dtype: str,
+    worn: float = 0.0,
 ) -> Inversion:
     """Intervals of the words behind values of normal_(0, std), stored with rounding.
 
@@ -131,9 +140,10 @@ def coarse_normals(
         places: where each value comes from, without repeats.
         std: the least and the most that the standard deviation can be, as stored.
         dtype: the stored dtype.
+        worn: by what share of themselves values may have drifted apart.
     """
     first, second, alone = pairs(places)
-    lo, hi = interval(values, dtype)
+    lo, hi = _within(values, dtype, worn)
     x, y = np.stack([lo[first], hi[first]]), np.stack([lo[second], hi[second]])
 
     # The corners of the rectangle of both intervals bound the angle, unless the origin lies inside.
@@ -161,6 +171,15 @@ def coarse_normals(
     )
     words, order = merged(radius, angle)
     return Inversion(words, np.tile(first, 2)[order], 2 * len(first), 0, alone)
+
+
+def _within(
+    values: NDArray[np.float64], dtype: str, worn: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The least and the most that values can have been."""
+    lo, hi = interval(values, dtype)
+    drift = worn * np.abs(values)
+    return lo - drift, hi + drift
 
 
 def pairs(places: Places) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:

@@ -160,6 +160,7 @@ def _alone(selection: Selection, solved: Solved) -> Found:
         solved.seed,
         solved.index,
         solved.dtype,
+        solved.worn,
     )
     return Found(
         selection.tensor,

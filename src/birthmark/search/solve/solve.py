@@ -53,6 +53,7 @@ class Solved:
         indices: int64[n], the indices of the values, ascending.
         equal: bool[n], which values the draw predicts bit for bit.
         arithmetic_decided: whether the values rule the other arithmetic out.
+        worn: by what share of themselves values were allowed to have drifted apart; 0 where they were not.
     """
 
     seed: int
@@ -71,6 +72,7 @@ class Solved:
     indices: NDArray[np.int64]
     equal: NDArray[np.bool_]
     arithmetic_decided: bool = False
+    worn: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +129,8 @@ def solve(
         unit: int64[n], the row or column of each value: right or wrong as a whole.
         trust: float64[n], the probability that its unit still holds initial values.
         furthest: the largest stream position that is tried when walking back to the seeding.
-        attempts: random subsets of the words that are tried where some are wrong.
+        attempts: random subsets of the words that are tried where some are wrong, over all ways to read the
+            values.
         entropy: seed of the random choices, which decide nothing but which words are used first.
 
     Raises:
@@ -146,18 +149,22 @@ def solve(
             "unreadable", "float64 values that float32 does not hold; only float32 draws are solved."
         )
     failure: Unsolved | None = None
+    left = attempts
     for reading in readings(seen, nominals):
+        if left <= 0:
+            break
         words = reading.inversion.words
         found = recover(
             words,
             seen.unit[reading.inversion.source],
             seen.trust[reading.inversion.source],
             vouching=reading.sharp,
-            attempts=min(attempts, worthwhile([reading])),
+            attempts=min(left, worthwhile([reading])),
             entropy=entropy,
         )
         if found.window is not None:
             return _traced(seen, reading, found, furthest, nominals)
+        left -= found.attempts
         failure = _worse(failure, explained(found))
         # For certain another generator, or this one with too few values: no other reading knows more. Where
         # the recurrence holds and words contradict each other, they are read less sharply once more: other
@@ -170,7 +177,7 @@ def solve(
 def worthwhile(readings: Sequence[Reading]) -> int:
     """Subsets that are worth trying: enough that one of them is wholly right, if only words are wrong."""
     if not all(reading.exact for reading in readings):
-        return COARSE_ATTEMPTS
+        return 1 if any(reading.sharp or reading.worn for reading in readings) else COARSE_ATTEMPTS
     used = sum(reading.inversion.used for reading in readings)
     wrong = sum(reading.wrong * reading.inversion.used for reading in readings) / max(1, used)
     right = (1.0 - wrong) ** RESTS_ON
@@ -188,9 +195,11 @@ def _traced(
     if origin is None:
         return explained(found, furthest)
     index = origin.position - found.position
-    fit = fitted(seen, origin.seed, index, reading.arithmetic, reading.scale, nominals)
+    fit = fitted(
+        seen, origin.seed, index, reading.arithmetic, reading.scale, nominals, worn=reading.worn > 0.0
+    )
     arithmetic, decided = arithmetic_of(seen, origin.seed, index, fit.scale)
-    if arithmetic != reading.arithmetic and decided:
+    if arithmetic != reading.arithmetic and decided and not reading.worn:
         fit = fitted(seen, origin.seed, index, arithmetic, reading.scale, nominals)
     return Solved(
         seed=origin.seed,
@@ -209,6 +218,7 @@ def _traced(
         indices=seen.indices,
         equal=fit.equal,
         arithmetic_decided=decided,
+        worn=reading.worn,
     )
 
 
