@@ -189,6 +189,7 @@ def _date(number: int) -> str | None:
     return None
 
 
+@cache
 def describe(seed: int) -> str | None:
     """What this number is known as: a named seed, what a rule makes of one, a date or a habit.
 
