@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import pytest
 
 from birthmark.evidence.arithmetic import compare_arithmetics
-from birthmark.evidence.vendor import statement
 from birthmark.evidence.case import Case
 from birthmark.evidence.fit import fit
 
@@ -68,24 +66,3 @@ def test_bfloat16_values_in_number_separate_the_vendors(make_case: MakeCase) -> 
     assert test is not None
     assert "amd" not in test.not_excluded
     assert test.vendor.nvidia == test.vendor.discriminating > 8
-
-
-@pytest.mark.parametrize(
-    ("discriminating", "nvidia", "amd", "words"),
-    [
-        (0, 0, 0, "alike"),
-        (1, 1, 0, "1 value would"),
-        (7, 7, 0, "cannot separate"),
-        (100, 100, 0, "NVIDIA's as far as"),
-        (100, 0, 95, "as the stand-in tables model it"),
-        (100, 5, 40, "looks like AMD's"),
-        (100, 40, 5, "looks like NVIDIA's"),
-        (100, 30, 25, "does not decide"),
-        (100, 0, 0, "does not decide"),
-    ],
-)
-def test_statement_never_claims_more_than_the_counts(
-    discriminating: int, nvidia: int, amd: int, words: str
-) -> None:
-    """Each kind of count has its sentence."""
-    assert words in statement(discriminating, nvidia, amd)

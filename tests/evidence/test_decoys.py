@@ -82,3 +82,17 @@ def test_decoys_of_constant_values_are_none(make_case: MakeCase) -> None:
     found = score_decoys(constant.hypothesis, constant.seed, constant.holdout)
 
     assert (found.count, found.max_sigma, found.mean, found.candidate_sigma) == (0, None, None, None)
+
+
+def test_a_false_candidate_is_one_of_its_decoys(make_case: MakeCase) -> None:
+    """Decoys that score at least as high are counted, and give the candidate its measured p."""
+    case = make_case()
+    found = score_decoys(case.hypothesis, 1_000_003, case.holdout, count=255)
+    true = score_decoys(case.hypothesis, case.seed, case.holdout, count=255)
+
+    assert 0 < found.reached < 255
+    assert found.log10_p_measured == pytest.approx(np.log10((1 + found.reached) / 256))
+    assert true.reached == 0
+    assert true.log10_p_measured == pytest.approx(np.log10(1 / 256))
+    assert true.statement is not None
+    assert "Gaussian tail" in true.statement

@@ -112,3 +112,14 @@ def test_differing_is_what_predicts_other_values(threads: int) -> None:
     places = differing(one, other, indices)
 
     assert np.array_equal(places, one.standard(9, indices) != other.standard(9, indices))
+
+
+@pytest.mark.parametrize(("exact", "words"), [(True, "at least 3 more"), (False, "at least 6 sigma")])
+def test_the_level_of_exclusion_is_said(make_case: MakeCase, exact: bool, words: str) -> None:
+    """What excludes a layout, and among how many, for exact values and for traces."""
+    case = make_case()
+    test = compare_layouts(_fitted(case), case.seed, case.everything, case.dtype, case.layouts, exact=exact)
+
+    assert words in test.level
+    assert f"of {len(case.layouts)} compared" in test.level
+    assert "cannot be excluded" in test.level

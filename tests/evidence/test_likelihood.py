@@ -7,7 +7,16 @@ import math
 import numpy as np
 import pytest
 
-from birthmark.evidence.likelihood import AGAINST, in_words, likelihood, log10_ratio
+from birthmark.evidence.coherence import Coherence
+from birthmark.evidence.likelihood import (
+    AGAINST,
+    coherence_likelihood,
+    concentration,
+    in_words,
+    likelihood,
+    log10_ratio,
+    log10_ratio_of_phases,
+)
 from birthmark.evidence.score import Score, score
 
 
@@ -94,3 +103,43 @@ def test_without_scores_there_is_no_ratio() -> None:
 
     assert likelihood(none, holdout, origin="x", tensor="w") is None
     assert likelihood(selection, none, origin="x", tensor="w") is None
+
+
+def coherences(kappa: float, seed: int, n: int = 400) -> Coherence:
+    """Phases around one direction."""
+    phases = np.random.default_rng(seed).vonmises(2.0, kappa, n) if kappa else None
+    if phases is None:
+        phases = np.random.default_rng(seed).uniform(-np.pi, np.pi, n)
+    return Coherence(n, float(abs(np.exp(1j * phases).sum())) / math.sqrt(n), trials=1000)
+
+
+def test_the_concentration_is_that_of_the_mean_length() -> None:
+    """Phases with a concentration of 2 have a mean of length 0.698 (I1(2) / I0(2))."""
+    assert concentration(0.69777) == pytest.approx(2.0, abs=1e-3)
+    assert concentration(0.0) == pytest.approx(0.0, abs=1e-9)
+    assert math.isfinite(concentration(1.0))
+
+
+def test_a_true_layout_is_supported_by_its_pairs() -> None:
+    """Pairs that lie on the lattice support the layout; pairs that do not speak against it."""
+    true = coherence_likelihood(coherences(2.0, 1), coherences(2.0, 2), origin="G = 256", tensor="w")
+    false = coherence_likelihood(coherences(2.0, 1), coherences(0.0, 3), origin="G = 256", tensor="w")
+    none = coherence_likelihood(coherences(2.0, 1), Coherence(0, 0.0), origin="G = 256", tensor="w")
+
+    assert true is not None
+    assert true.log10_after_trials == pytest.approx(true.log10 - 3)
+    assert true.words == "extremely strong support"
+    assert false is not None
+    assert false.words == AGAINST
+    assert none is None
+
+
+def test_wrong_layouts_rarely_look_supported() -> None:
+    """If false, the average ratio is 1, so that one of 100 or more is rarer than 1 in 100."""
+    ratios = [
+        log10_ratio_of_phases(0.3, one.r / math.sqrt(one.numbers), one.numbers)
+        for one in (coherences(0.0, number, 60) for number in range(2000))
+    ]
+
+    assert np.mean(10.0 ** np.array(ratios)) == pytest.approx(1.0, abs=0.15)
+    assert np.mean(np.array(ratios) >= 2) <= 0.01

@@ -58,7 +58,7 @@ def promising(
         most: how many seeds to return.
     """
     order = _lowest(left)
-    indices, steps = left.indices[order], _steps(left.values[order])
+    indices, steps = left.indices[order], _steps(left.values[order], left.unit[order])
     early, late = _stages(steps, EARLY), _stages(steps, (*EARLY, *LATE))
     kept: list[tuple[int, int]] = []
     with ThreadPoolExecutor(workers, thread_name_prefix="birthmark-merge") as pool:
@@ -98,11 +98,11 @@ def _lowest(left: Selection) -> NDArray[np.int64]:
     return chosen
 
 
-def _steps(values: NDArray[np.float64]) -> NDArray[np.int32]:
-    """Values in the kernel's steps, of one size and without outliers."""
-    size = float(np.sqrt(np.mean(np.square(values))))
-    if size == 0.0:
-        return np.zeros(values.size, np.int32)
+def _steps(values: NDArray[np.float64], unit: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Values in the kernel's steps, each row or column of one size: a bad one must not drown the others."""
+    _, number, counts = np.unique(unit, return_inverse=True, return_counts=True)
+    squares = np.bincount(number, weights=np.square(values)) / counts
+    size = np.sqrt(np.where(squares > 0.0, squares, 1.0))[number]
     return np.rint(np.clip(values / size, -CLIP, CLIP) * VALUE_STEPS).astype(np.int32)
 
 
