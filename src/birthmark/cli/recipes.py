@@ -112,7 +112,7 @@ def _base(built: Birth, tensor: str) -> int:
     stream = recipe.blocks(config, tensor)[0].stream
     rule = recipe.rules[stream.name]
     base = rule.base(seed, **stream.ranks)
-    if base is None or recipe.seed_of(stream, base, config) != seed:
+    if base is None or base >= 1 << 63 or recipe.seed_of(stream, base, config) != seed:
         raise UsageError(
             f"seed {seed} of {tensor} is none that {recipe.name} gives its first process ({rule.formula}).",
             advice="Give the base seed with --seed.",

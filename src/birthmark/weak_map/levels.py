@@ -18,12 +18,16 @@ from birthmark.survivors.levelling import CLIP, LEAST, ROUNDS
 
 #: Values by which columns are measured; a tensor with more is measured on runs of its rows.
 MOST: Final = 1 << 22
+#: Values from which the typical one is taken.
+TYPICAL: Final = 1 << 14
 #: Runs that those rows lie in.
 RUNS: Final = 16
 #: Columns beyond which all of them are levelled like one.
 MOST_COLUMNS: Final = 1 << 18
 #: Values are kept within so many times the typical one, so that squares stay finite.
 FARTHEST: Final = 1e60
+#: A column with a spread below this, relative to its mean, does not vary.
+FLAT: Final = 1e-13
 
 Block = NDArray[np.floating[Any]]
 #: Reads rows first <= i < last: (rows, columns).
@@ -36,7 +40,8 @@ class Level:
 
     Attributes:
         mean: of each column, or of all of them; float64.
-        size: root mean square of each column once rows have one size, likewise.
+        size: root mean square of each column once rows have one size, likewise; infinite where a column
+            does not vary.
         row: the size of rows that are too short to be measured; None where each has its own.
     """
 
@@ -112,9 +117,10 @@ def sampled(rows: int, columns: int) -> Iterator[tuple[int, int]]:
 
 
 def _typical(sample: Block) -> float:
-    """The median size of values other than 0; 1 where there are none."""
+    """The median size of evenly spaced values other than 0; 1 where there are none."""
+    some = sample.reshape(-1)[:: max(1, sample.size // TYPICAL)]
     with np.errstate(invalid="ignore"):
-        sizes = np.abs(np.asarray(sample, np.float64).ravel())
+        sizes = np.abs(np.asarray(some, np.float64))
     sizes = sizes[np.isfinite(sizes) & (sizes > 0.0)]
     return float(np.median(sizes)) if sizes.size else 1.0
 
@@ -128,6 +134,8 @@ def _measured(level: NDArray[np.float64], finite: NDArray[np.bool_], *, of_all: 
     if of_all:
         mean = np.array([overall])
     centred = np.where(finite, level - mean, 0.0)
+    # What rounding leaves of a column that does not vary must not be blown up to the size of others.
+    varies = np.einsum("ij,ij->j", centred, centred) > (FLAT * mean) ** 2 * count
     row = None
     if level.shape[1] < LEAST:
         row = _root(float(np.einsum("ij,ij->", centred, centred)) / total)
@@ -137,7 +145,8 @@ def _measured(level: NDArray[np.float64], finite: NDArray[np.bool_], *, of_all: 
     size = np.where(few, whole, squares / np.maximum(count, 1))
     if of_all:
         size = np.array([whole])
-    return Level(mean, np.sqrt(np.where(size > 0.0, size, 1.0)), row)
+    size = np.sqrt(np.where(size > 0.0, size, 1.0))
+    return Level(mean, size if of_all else np.where(varies | few, size, np.inf), row)
 
 
 def _round(level: NDArray[np.float64], finite: NDArray[np.bool_], by: Level) -> NDArray[np.float64]:

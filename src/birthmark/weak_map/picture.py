@@ -13,7 +13,7 @@ from xml.sax.saxutils import escape
 from birthmark.weak_map.result import BandScores, TensorTrace, WeakMap
 
 #: Page, in pixels: names, cells, numbers; height of a line.
-NAMES, CELLS, NUMBERS, LINE = 330, 512, 190, 15
+NAMES, CELLS, NUMBERS, LINE = 330, 512, 190, 16
 TOP, BOTTOM = 96, 62
 #: Lines at most; of larger models the tensors with the most values are shown.
 MOST_LINES: Final = 400
@@ -34,11 +34,14 @@ def svg(found: WeakMap) -> str:
     cells: dict[str, list[str]] = {}
     for number, tensor in enumerate(shown):
         y = TOP + number * LINE
-        body.append(_text(NAMES - 8, y + 11, _name(tensor), "end"))
-        body.append(_text(NAMES + CELLS + 8, y + 11, _numbers(tensor), "start"))
+        body.append(_text(NAMES - 8, y + 12, _name(tensor), "end"))
+        body.append(_text(NAMES + CELLS + 8, y + 12, _numbers(tensor), "start"))
         for colour, path in _line(tensor.bands, y):
             cells.setdefault(colour, []).append(path)
-    body += [f'<path fill="{colour}" d="{"".join(paths)}"/>' for colour, paths in sorted(cells.items())]
+    body += [
+        f'<path stroke="{colour}" stroke-width="{LINE - 2}" d="{"".join(paths)}"/>'
+        for colour, paths in sorted(cells.items())
+    ]
     left_out = len(found.tensors) - len(shown)
     more = f" The {left_out} smallest tensors are not shown." if left_out else ""
     body += _legend(TOP + LINE * len(shown) + 22)
@@ -86,7 +89,7 @@ def _line(scores: BandScores, y: int) -> list[tuple[str, str]]:
     for number in range(1, count + 1):
         if number == count or colours[number] != colours[begun]:
             left, right = (NAMES + round(CELLS * edge / count) for edge in (begun, number))
-            found.append((colours[begun], f"M{left} {y + 1}h{right - left}v{LINE - 2}H{left}z"))
+            found.append((colours[begun], f"M{left} {y + LINE // 2}h{right - left}"))
             begun = number
     return found
 

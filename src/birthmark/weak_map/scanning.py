@@ -29,6 +29,9 @@ BLOCK: Final = 1 << 20
 SHIFTS: Final = (1, 2, 4, 8)
 #: A row of enough values that correlates so well with its prediction still holds it, up to a factor.
 HELD: Final = 0.999
+#: Rounding to 16 bits moves a value by less than this share of it, or by less than the smallest step.
+NEAR: Final = 2.0**-7
+SMALLEST: Final = 2.0**-24
 LEAST_OF_ROW: Final = 16
 
 
@@ -146,7 +149,7 @@ def _part(
 ) -> _Part:
     rows, columns = stored.shape
     born = predicted.run(aim, first * columns, (first + rows) * columns).reshape(rows, columns)
-    equal = int(np.count_nonzero(stored == round_to(born, info.dtype)))
+    equal = _equal(stored, born, info.dtype)
     values, level, finite = levels.apply(stored)
     y = born.astype(np.float64)
     if not finite.all():
@@ -156,6 +159,14 @@ def _part(
     along = sums_of(values, level, y, finite, axis=1)
     across = sums_of(values, level, y, finite, axis=0) if bands.axis == "columns" else None
     return _Part(along, across, _shifted(level, y), robust, equal)
+
+
+def _equal(stored: NDArray[Any], born: NDArray[Any], dtype: str) -> int:
+    """How many values are the predicted ones in their dtype; only those near by are rounded."""
+    if dtype in ("float32", "float64"):
+        return int(np.count_nonzero(stored == round_to(born, dtype)))
+    near = np.abs(stored - born) <= NEAR * np.abs(born) + SMALLEST
+    return int(np.count_nonzero(stored[near] == round_to(born[near], dtype)))
 
 
 def _shifted(level: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
