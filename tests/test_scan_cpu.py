@@ -16,7 +16,7 @@ from birthmark.reports.reading import Finding, Reading
 from birthmark.samplers.cpu_draw import CpuDraw
 from birthmark.samplers.paddle_minstd import MinstdDraw
 from birthmark.scan import ScanOptions, scan
-from birthmark.scan.host import on_the_lattice, sights
+from birthmark.scan.host import by_elimination, on_the_lattice, sights
 from birthmark.scan.neighbours import by_neighbours
 from birthmark.scan.orthogonal import by_every_seed
 from birthmark.scan.state import State
@@ -178,3 +178,23 @@ def test_a_table_of_paddle(tmp_path: Path) -> None:
             state = State(checkpoint, declarations(checkpoint), None)
             by_neighbours(state, best_targets(survey(checkpoint)))
             assert [one.judgement.origin.seed for one in state.solved] == seeds
+
+
+def test_decayed_rows_of_a_trained_table(tmp_path: Path) -> None:
+    """Rows that only weight decay touched are found, solved and judged again one by one."""
+    rng = np.random.default_rng(4)
+    table = CpuDraw("normal", (0.0, 0.02), 600 * 96, 5_000).values(11, np.arange(600 * 96)).reshape(600, 96)
+    for _ in range(3_000):
+        table *= np.float32(1.0 - 1e-5)
+    moved = (table + 0.05 * rng.normal(size=table.shape)).astype(np.float32)
+    moved[::6] = table[::6]
+    save_file({"emb.weight": moved}, tmp_path / "model.safetensors")
+    with open_checkpoint(tmp_path) as checkpoint:
+        state = State(checkpoint, declarations(checkpoint), None)
+        by_elimination(state, sights(state, best_targets(survey(checkpoint))))
+    (one,) = state.solved
+
+    assert (one.judgement.origin.seed, one.judgement.origin.index) == (11, 5_000)
+    assert one.units is not None
+    assert one.units.ids[one.units.predicted].tolist() == list(range(0, 600, 6))
+    assert one.judgement.exact_holdout.equal < one.judgement.exact_holdout.of

@@ -36,7 +36,7 @@ from birthmark.survivors.survivor import Survivors
 MOST_SIGHTS: Final = 64
 #: Tensors on the lattice that are solved alone, and tried with the seeds that people use.
 MOST_ALONE: Final = 3
-#: Eliminations on survivors that lie on no lattice, or on one of an unknown scale.
+#: Eliminations on survivors that lie on no lattice, or on one of an unknown scale: two seconds of a core each.
 DOUBTFUL_ELIMINATIONS: Final = 2
 
 
@@ -94,15 +94,15 @@ def on_the_lattice(state: State, seen: Sequence[Sight]) -> None:
 
 def by_elimination(state: State, seen: Sequence[Sight]) -> None:
     """Try survivors that lie on no lattice: rounded, scaled afterwards, or perhaps of another generator."""
-    left = DOUBTFUL_ELIMINATIONS
     open_ = []
     for sight in [each for each in seen if each.lattice is None][:MOST_ALONE]:
-        if state.settled or not left:
+        if state.settled:
             break
-        unsolved = _alone(state, sight, left)
+        unsolved = _alone(state, sight, DOUBTFUL_ELIMINATIONS)
         if unsolved is not None and not _refuted(unsolved):
             open_.append(sight)
-            left -= unsolved.attempts
+        if unsolved is not None and unsolved.attempts:
+            break  # the most promising of those that offer enough equations; another would cost as much
     for sight in open_[:1]:
         if not state.settled:
             _by_usual_seeds(state, sight)

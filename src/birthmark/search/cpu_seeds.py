@@ -23,8 +23,8 @@ from birthmark.samplers.cpu_normal import BLOCK
 from birthmark.search.cpu_standard import standard_values
 from birthmark.survivors.split import Selection
 
-#: Words that all seeds together may cost at one stream position: a second or two of one core.
-BUDGET: Final = 1 << 31
+#: Words that all seeds together may cost at one stream position: half a second of one core.
+BUDGET: Final = 1 << 30
 #: Rows or columns that are looked at, those nearest to the start, and values of each.
 UNITS: Final = 3
 VALUES: Final = 64

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 import numpy as np
@@ -165,12 +165,12 @@ def solve(
         if found.window is not None:
             return _traced(seen, reading, found, furthest, nominals)
         left -= found.attempts
-        failure = _worse(failure, explained(found))
+        failure = replace(_worse(failure, explained(found)), attempts=attempts - left)
         # For certain another generator, or this one with too few values: no other reading knows more. Where
         # the recurrence holds and words contradict each other, they are read less sharply once more: other
         # builds' last bits are one step off.
         if found.reason == "coarser" or (found.recurring and found.reason != "inconsistent"):
-            return explained(found)
+            return replace(explained(found), attempts=attempts - left + found.attempts)
     return failure or Unsolved("too-few", "no values to solve from.")
 
 
