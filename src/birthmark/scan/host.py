@@ -36,7 +36,8 @@ from birthmark.survivors.survivor import Survivors
 MOST_SIGHTS: Final = 64
 #: Tensors on the lattice that are solved alone, and tried with the seeds that people use.
 MOST_ALONE: Final = 3
-#: Eliminations on survivors that lie on no lattice, or on one of an unknown scale: two seconds of a core each.
+#: Eliminations on survivors that lie on no lattice, or on one of an unknown scale: two seconds of a core
+#: each.
 DOUBTFUL_ELIMINATIONS: Final = 2
 
 
