@@ -85,8 +85,8 @@ def statement(entry: Entry) -> str:
         parts.append(f"{entry.sm_count} SMs")
     if entry.threads is not None:
         parts.append(f"G {entry.threads:,}")
-    elif entry.generator == "mt19937":
-        parts.append("CPU")
+    elif entry.generator not in (None, "philox"):
+        parts.append("CPU" if entry.generator == "mt19937" else f"{entry.generator}")
     if entry.hardware or entry.devices:
         parts.append(entry.hardware or ", ".join(entry.devices))
     return ", ".join(parts)
@@ -186,7 +186,7 @@ def _own_part(entries: Sequence[Entry]) -> list[str]:
             (entry.digest or entry.revision or "")[:12],
             entry.verdict or "",
             entry.tensor or "",
-            "" if entry.generator is None else f"{entry.generator}, {entry.arithmetic}",
+            ", ".join(part for part in (entry.generator, entry.arithmetic) if part),
             "" if entry.seed is None else f"{entry.seed}" + _known(entry.seed),
             _place(entry),
             _strength(entry),

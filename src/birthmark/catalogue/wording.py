@@ -25,7 +25,7 @@ publication against the table of devices and against itself.
 How to read it: a *reading* is what somebody found in the weights, a *declaration* is a seed that a
 configuration names, a *device output* is what somebody's device printed. A declared seed that differs from
 the one that was read is no error of either: the generator was seeded by something else, or again. *Nothing
-found* means that birthmark's quick scan searched and found nothing, which refutes nobody."""
+found* means that the scan searched and found nothing, which refutes nobody."""
 
 NO_INFERENCE: Final = """\
 One seed in two releases can be one birth: one may descend from the other, or a seed may have been used twice.
