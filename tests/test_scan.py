@@ -149,6 +149,24 @@ class TestCases:
         assert any("as supposed by hf on cuda" in text for text in plain.searched.hypotheses)
         assert len(plain.searched.layouts) > 1000
 
+    def test_a_distributed_tensor(self, tmp_path: Path) -> None:
+        """Sixteen shards under one seed: the first gives the seed, and all rows are then predicted."""
+        draw = Draw("normal", (0.0, 0.02), (4096, 64))
+        born = Hypothesis(draw, 270_336, sharding=Sharding(16, "dtensor")).tensor(42)
+        generator = np.random.default_rng(0)
+        kept = np.zeros(4096, np.bool_)
+        kept[generator.choice(4096, 200, replace=False)] = True
+        moved = born + generator.normal(0, 0.1, born.shape) + generator.normal(0, 0.1, 64)
+        values = np.where(kept[:, None], born, moved).astype(np.float32)
+        save_file({EMBEDDING: values}, tmp_path / "model.safetensors")
+        (found,) = read(tmp_path, GPU).reading.findings
+
+        assert found.seed == 42
+        assert found.survivors.ids == np.flatnonzero(kept).tolist()
+        assert found.bit_exact is not None
+        assert found.bit_exact.equal == found.bit_exact.of
+        assert "16 processes under one seed" in (found.seed_rule or "")
+
     def test_layout_without_a_seed(self, cases: Path, answers: dict[str, Any]) -> None:
         """An unseeded draw gives its layout and no seed."""
         reading = read(cases / "step0-unseeded", GPU).reading

@@ -15,7 +15,7 @@ from birthmark.recipe_prediction import birth, hypothesis_of
 from birthmark.recipes.config import Config, Parallel
 from birthmark.recipes.config_file import model_from
 from birthmark.recipes.dtensor import Distribution, Shard
-from birthmark.recipes.hypotheses import Supposition, suppositions, trials
+from birthmark.recipes.hypotheses import Supposition, redrawn, sharded, suppositions, trials
 from birthmark.recipes.litgpt import LitGpt
 from birthmark.recipes.megatron_core import MegatronCore
 from birthmark.recipes.positions import offsets
@@ -113,3 +113,16 @@ def test_experts_do_not_slow_it() -> None:
     found = suppositions(sparse, HEAD, (1024, 64), (A100,))
     assert any("megatron-core" in one.recipes for one in found)
     assert not any("torchtitan" in name for one in found for name in one.recipes)
+
+
+def test_what_needs_no_recipe() -> None:
+    """A draw behind its constructor's, by each layout's own step, and even cuts of a distributed tensor."""
+    again = redrawn((8192, 144), (40_960, H100))
+    assert again.offsets == {40_960: 32, H100: 8}
+    assert not again.plain
+    cuts = sharded((96, 8), (A100, H100), 12)
+    assert [one.shards for one in cuts] == [8, 16, 32]
+    assert all(one.offsets == {A100: 12, H100: 12} for one in cuts)
+    assert sharded((7, 8), (A100,)) == ()
+    hypothesis = hypothesis_of(cuts[0], H100)
+    assert isinstance(hypothesis, Distributed)

@@ -10,7 +10,7 @@ import pytest
 
 from birthmark.errors import NothingToSearch
 from birthmark.hypothesis import Draw, Hypothesis
-from birthmark.recipes.hypotheses import Supposition, redrawn, suppositions
+from birthmark.recipes.hypotheses import Supposition, redrawn, sharded, suppositions
 from birthmark.recipes.seeds import in_order
 from birthmark.recipes.sharding import Sharding
 from birthmark.samplers.truncated import symmetric
@@ -162,3 +162,16 @@ def test_ctrl_c_stops_it(planted: Callable[..., Any]) -> None:
 
     assert outcome.stopped
     assert not outcome.searched.complete
+
+
+def test_one_seed_for_all_cuts(planted: Callable[..., Any]) -> None:
+    """A known seed is held against every number of shards, one trial each, and named in the account."""
+    made = planted(shape=SHAPE, rows=range(5, 8192, 250), stored="float32")
+    truth = Hypothesis(Draw("normal", (0.0, 0.02), SHAPE), 270_336, sharding=Sharding(64, "dtensor"))
+    selection = made.selection(truth.values(99, made.indices()).astype(np.float64))
+    places = places_of(selection, sharded(SHAPE, LAYOUTS), Options())
+    outcome = search_supposed(selection, places, Options(workers=1), seeds=np.array([99], np.uint64))
+
+    assert outcome.candidates[0].hypothesis.sharding == Sharding(64, "dtensor")
+    assert outcome.searched.trials == sum(len(place.classes) for place in places)
+    assert all(text.endswith("scale estimated: seed 99") for text in outcome.searched.hypotheses)

@@ -32,6 +32,8 @@ from birthmark.recipes.torchtitan import Torchtitan
 from birthmark.recipes.zero_init import ZeroInit
 from birthmark.samplers.draw import Draw
 
+#: The name of what no recipe needs to suppose: that rows were dealt to ranks with one seed.
+DISTRIBUTED: Final = "a distributed tensor"
 #: Tensor-parallel ranks, pipeline stages and ranks of FSDP2 that are supposed.
 WAYS: Final = (1, 2, 4, 8, 16)
 STAGES: Final = (1, 2, 4, 8, 16)
@@ -125,6 +127,19 @@ def redrawn(shape: tuple[int, ...], threads: Sequence[int]) -> Supposition:
     draw = Draw("normal", (0.0, 1.0), shape)
     begun = {each: advance(draw.size, draw.dtype, Layout(each)) for each in sorted(set(threads))}
     return Supposition((REDRAWN,), "cuda", draw, WHOLE, 1, begun)
+
+
+def sharded(shape: tuple[int, ...], threads: Sequence[int], offset: int = 0) -> tuple[Supposition, ...]:
+    """A normal draw of a distributed tensor with equal shards of rows, for each number of ranks that fits.
+
+    Args:
+        shape: the whole tensor's extents.
+        threads: the G's that are possible.
+        offset: where the draw of rank 0 begins.
+    """
+    draw, begun = Draw("normal", (0.0, 1.0), shape), dict.fromkeys(sorted(set(threads)), offset)
+    counts = [each for each in SHARDS if shape and shape[0] % each == 0]
+    return tuple(Supposition((DISTRIBUTED,), "cuda", draw, WHOLE, each, begun) for each in counts)
 
 
 def trials(supposed: Sequence[Supposition]) -> int:

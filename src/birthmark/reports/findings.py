@@ -14,6 +14,7 @@ from birthmark.evidence.shares import Share
 from birthmark.evidence.vendor import VendorTest
 from birthmark.evidence.weigh import Judgement
 from birthmark.recipes.megatron import rule_text
+from birthmark.recipes.sharding import Sharding
 from birthmark.reports.reading import (
     AlteredModel,
     BitExactModel,
@@ -74,7 +75,7 @@ def finding(judged: Judged, declared: DeclaredModel | None = None, seed_rule: st
         method="search",
         seed=case.seed_of_rank,
         seed_hex=f"{case.seed_of_rank:#x}",
-        seed_rule=rule_text(case.seed, sharding.ways) if sharding.rule == "megatron" else seed_rule,
+        seed_rule=_rule(case.seed, sharding) or seed_rule,
         declared=declared,
         offset=fit.hypothesis.offset,
         index=None,
@@ -123,6 +124,16 @@ def _merge(sum_: Combination) -> MergeModel:
 def share_model(share: Share) -> ShareModel:
     """A share in the schema's keys."""
     return ShareModel(value=share.value, lo=share.lo, hi=share.hi)
+
+
+def _rule(seed: int, sharding: Sharding) -> str | None:
+    """How the seeds of a tensor's shards follow; None for a whole tensor."""
+    if sharding.rule == "dtensor":
+        return (
+            f"{sharding.ways} processes under one seed draw {sharding.ways} equal runs of rows, each as many "
+            "elements further on in the stream as the runs before it hold: a distributed tensor, as FSDP2's."
+        )
+    return rule_text(seed, sharding.ways) if sharding.rule == "megatron" else None
 
 
 def _origin(judgement: Judgement) -> str:

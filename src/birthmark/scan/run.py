@@ -86,7 +86,7 @@ def _search(state: State, targets: Sequence[Survivors], options: ScanOptions) ->
         on_the_lattice(state, seen)
     if wanted.dictionary and not state.settled:
         refusals += with_usual_seeds(state, targets, wanted)
-        if not wanted.offset and not state.settled and not state.stopped:
+        if not wanted.offset and not state.solved and not state.stopped:
             at_supposed_places(state, targets, wanted)
     if not state.settled and not state.stopped:
         searched = {name for name, _ in state.searches}

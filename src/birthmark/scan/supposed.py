@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+import numpy as np
+
 from birthmark.checkpoints.declarations import declared_model
 from birthmark.devices.catalogue import table_threads
 from birthmark.errors import NothingToSearch
 from birthmark.evidence.judge import Judged
-from birthmark.recipes.hypotheses import Supposition, redrawn, suppositions
+from birthmark.recipes.hypotheses import Supposition, redrawn, sharded, suppositions
 from birthmark.scan.state import State
 from birthmark.search.options import Options
 from birthmark.search.supposed import Place, places_of, search_supposed
@@ -20,12 +22,21 @@ from birthmark.survivors.survivor import Survivors
 
 #: Tensors that are tried there.
 MOST_TARGETS: Final = 2
+#: A correlation on the selection above which nearly all of it is predicted, and what another cut must gain.
+EXPLAINED: Final = 0.9
+GAIN: Final = 0.1
 #: Words before a CPU draw up to which the seeds that people use are tried there.
 FURTHEST_WORD: Final = 1 << 25
 
 
 def at_supposed_places(state: State, targets: Sequence[Survivors], wanted: Options) -> None:
-    """Try likely seeds where recipes suppose that the most promising tensors were drawn."""
+    """Try likely seeds where recipes suppose that the most promising tensors were drawn.
+
+    If a seed is known and predicts a part of its tensor only, that part may be the first of many shards.
+    """
+    if state.predicted is not None:
+        _as_shards(state, state.predicted, targets, wanted)
+        return
     for target in targets[:MOST_TARGETS]:
         if state.settled or state.stopped:
             return
@@ -45,12 +56,37 @@ def at_supposed_places(state: State, targets: Sequence[Survivors], wanted: Optio
         state.stopped = outcome.stopped
         state.searches.append((target.tensor, outcome.searched))
         state.judge(target, selection, holdout, outcome)
-        if state.predicted is not None:
-            _name(state, state.predicted, places)
+        _name(state, places)
 
 
-def _name(state: State, found: Judged, places: Sequence[Place]) -> None:
-    """Note whose place it was at which a tensor was found."""
+def _as_shards(state: State, found: Judged, targets: Sequence[Survivors], wanted: Options) -> None:
+    """Take a tensor of which a seed predicts only a part for a distributed one under the same seed."""
+    known = found.judgement
+    hypothesis, before = known.fit.hypothesis, known.selection.r
+    target = next((each for each in targets if each.tensor == known.case.tensor), None)
+    if target is None or before is None or before > EXPLAINED:
+        return
+    selection, holdout = state.split(target)
+    layouts = wanted.layouts or table_threads()
+    places = places_of(selection, sharded(selection.shape, layouts, hypothesis.offset), wanted)
+    if not places:
+        return
+    try:
+        outcome = search_supposed(selection, places, wanted, seeds=np.array([known.case.seed], np.uint64))
+    except NothingToSearch:
+        return
+    state.stopped = outcome.stopped
+    state.searches.append((target.tensor, outcome.searched))
+    if outcome.candidates and outcome.candidates[0].r > before + GAIN:
+        state.judgements.clear()  # it was a part of what is judged now
+        state.judge(target, selection, holdout, outcome)
+
+
+def _name(state: State, places: Sequence[Place]) -> None:
+    """Note whose place it was at which a tensor was found, if it was."""
+    found = state.predicted
+    if found is None:
+        return
     hypothesis = found.judgement.fit.hypothesis
     whose = [
         name

@@ -108,6 +108,7 @@ def search_supposed(
     places: Sequence[Place],
     options: Options | None = None,
     *,
+    seeds: NDArray[np.uint64] | None = None,
     budget: int = BUDGET,
     progress: Progress | None = None,
 ) -> Outcome:
@@ -117,6 +118,7 @@ def search_supposed(
         selection: what may be seen of the tensor.
         places: from `places_of`; at least one.
         options: how many threads to use; the rest of them does not matter here.
+        seeds: the seeds to try; None for the likeliest.
         budget: predictions, a seed at a place each, that it may cost.
         progress: whom to tell.
 
@@ -135,7 +137,8 @@ def search_supposed(
             "seeds at the places that recipes suppose."
         )
     spots = _spots(selection, places, look)
-    seeds = in_order()[: max(1, budget // max(1, len(spots)))]
+    if seeds is None:
+        seeds = in_order()[: max(1, budget // max(1, len(spots)))]
     each_seed = sum(len(place.classes) for place in places)
     found: dict[tuple[int, int], _Spot] = {}
     done, passed = 0, 0
@@ -172,7 +175,7 @@ def search_supposed(
         layouts=(),
         at_least=None,
         at_least_miss=1.0,
-        hypotheses=tuple(_texts(places, len(seeds))),
+        hypotheses=tuple(_texts(places, seeds)),
         candidates_tested=len(found),
         complete=complete,
         trials=trials,
@@ -295,7 +298,7 @@ def _judged(
     return Candidate(found.hypothesis, seed, found.n, found.r, score, found.not_excluded, found.rival)
 
 
-def _texts(places: Sequence[Place], seeds: int) -> list[str]:
+def _texts(places: Sequence[Place], seeds: NDArray[np.uint64]) -> list[str]:
     """The suppositions in words, with the range of their offsets; numbers of shards side by side."""
     offsets: dict[int, tuple[Supposition, list[int]]] = {}
     for place in places:
@@ -311,12 +314,13 @@ def _texts(places: Sequence[Place], seeds: int) -> list[str]:
         elif one.shards > 1:
             cut = "shards of a distributed tensor under one seed"
         found.setdefault((who, f"{one.draw.distribution} draw", f"{where}, {cut}"), []).append(one.shards)
+    tried = f"the {len(seeds):,} likeliest seeds of the dictionary" if len(seeds) > 1 else f"seed {seeds[0]}"
     texts = []
     for (who, what, where), shards in found.items():
         counts = f" ({', '.join(str(each) for each in shards)})" if shards[0] > 1 else ""
         texts.append(
             f"one {what} (PyTorch on CUDA or ROCm, Philox) at {where}{counts}, as supposed by {who}, scale "
-            f"estimated: the {seeds:,} likeliest seeds of the dictionary"
+            f"estimated: {tried}"
         )
     return texts
 
