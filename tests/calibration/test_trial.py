@@ -7,7 +7,8 @@ import pytest
 
 from birthmark.calibration.made import NAME, SHAPE, MadeCheckpoint, some_rows, trained
 from birthmark.calibration.nulls import FAMILIES, informative_threads, null
-from birthmark.calibration.trial import SEEDS, Job, run, weighed
+from birthmark.calibration.seeds import SEEDS, searched_seed, with_dictionary
+from birthmark.calibration.trial import Job, run, weighed
 from birthmark.calibration.truths import AXES, truth
 from birthmark.errors import UnknownName
 from birthmark.reports.reading import Reading
@@ -19,7 +20,7 @@ from birthmark.search.options import Options
 def strong() -> tuple[Reading, int, int]:
     """The reading of a table with many survivors, and its true seed and layout."""
     made = truth("survivors", 32, np.random.default_rng(5), 1)
-    options = ScanOptions(search=Options(seeds=SEEDS, workers=1), cpu=False)
+    options = ScanOptions(search=Options(seeds=SEEDS, dictionary=False, workers=1), cpu=False)
     return scan(MadeCheckpoint(made.made), options, command="test").reading, made.seed, made.threads
 
 
@@ -57,7 +58,17 @@ def test_a_null_checkpoint_is_met_with_silence() -> None:
     result = run(Job("null", "noise", 0.0, 1, 0))
 
     assert (result.outcome, result.verdict, result.log10_p) == ("silent", "none", None)
-    assert result.trials > 10**8
+    assert result.trials > 10**6
+
+
+def test_a_trial_searches_the_seed_of_its_checkpoint() -> None:
+    """Every twentieth trial draws with a seed that people use, the others with one of the stated range."""
+    random = np.random.default_rng(0)
+
+    for number in range(1, 20):
+        assert not with_dictionary(number)
+        assert SEEDS[0] <= searched_seed(random, number) < SEEDS[1]
+    assert with_dictionary(20)
 
 
 def test_a_job_makes_the_same_checkpoint_again() -> None:

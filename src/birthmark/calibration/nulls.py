@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from birthmark.calibration.made import DTYPES, SCALE, SHAPE, Made, some_rows, trained
+from birthmark.calibration.seeds import searched_seed
 from birthmark.devices.catalogue import table_threads
 from birthmark.errors import UnknownName
 from birthmark.hypothesis import Draw, Hypothesis
-from birthmark.recipes.seeds import dictionary
 from birthmark.samplers.cpu_draw import CpuDraw
 
 #: Rows that training leaves alone.
@@ -50,14 +50,14 @@ def null(family: str, random: np.random.Generator, number: int) -> Null:
     Args:
         family: one of `FAMILIES`.
         random: where it comes from.
-        number: decides the stored dtype.
+        number: decides the stored dtype, and which seeds are searched.
 
     Raises:
         UnknownName: no such family.
     """
     if family not in FAMILIES:
         raise UnknownName("family of null checkpoints", family, FAMILIES)
-    initial, threads = FAMILIES[family](random)
+    initial, threads = FAMILIES[family](random, number)
     dtype = DTYPES[number % len(DTYPES)]
     return Null(trained(random, initial, some_rows(random, KEPT), dtype), threads)
 
@@ -73,61 +73,57 @@ def informative_threads() -> list[int]:
     return [threads for threads in table_threads() if 3 * threads < 2 * SHAPE[0] * SHAPE[1]]
 
 
-def _noise(random: np.random.Generator) -> tuple[Values, None]:
+def _noise(random: np.random.Generator, _: int) -> tuple[Values, None]:
     return (SCALE * random.standard_normal(SHAPE)).astype(np.float32), None
 
 
-def _uniform_noise(random: np.random.Generator) -> tuple[Values, None]:
+def _uniform_noise(random: np.random.Generator, _: int) -> tuple[Values, None]:
     return random.uniform(-SCALE, SCALE, SHAPE).astype(np.float32), None
 
 
-def _heavy_tails(random: np.random.Generator) -> tuple[Values, None]:
+def _heavy_tails(random: np.random.Generator, _: int) -> tuple[Values, None]:
     return (SCALE * random.standard_t(3.0, SHAPE) / 3.0**0.5).astype(np.float32), None
 
 
-def _shared_row(random: np.random.Generator) -> tuple[Values, None]:
+def _shared_row(random: np.random.Generator, _: int) -> tuple[Values, None]:
     common = random.standard_normal((1, SHAPE[1]))
     return (SCALE * (0.7 * common + 0.7 * random.standard_normal(SHAPE))).astype(np.float32), None
 
 
-def _low_rank(random: np.random.Generator) -> tuple[Values, None]:
+def _low_rank(random: np.random.Generator, _: int) -> tuple[Values, None]:
     factors = random.standard_normal((SHAPE[0], 8)) @ random.standard_normal((8, SHAPE[1])) / 8.0**0.5
     return (SCALE * (0.9 * factors + 0.4 * random.standard_normal(SHAPE))).astype(np.float32), None
 
 
-def _cpu(random: np.random.Generator) -> tuple[Values, None]:
+def _cpu(random: np.random.Generator, _: int) -> tuple[Values, None]:
     size = SHAPE[0] * SHAPE[1]
     draw = CpuDraw("normal", (0.0, SCALE), size, index=int(random.integers(0, 1 << 16)))
     values = draw.values(int(random.integers(0, 1 << 32)), np.arange(size))
     return values.reshape(SHAPE).astype(np.float32), None
 
 
-def _other_seed(random: np.random.Generator) -> tuple[Values, int]:
+def _other_seed(random: np.random.Generator, _: int) -> tuple[Values, int]:
     threads = int(random.choice(informative_threads()))
     return drawn(BEYOND + int(random.integers(0, 1 << 40)), threads), threads
 
 
-def _other_offset(random: np.random.Generator) -> tuple[Values, int]:
+def _other_offset(random: np.random.Generator, number: int) -> tuple[Values, int]:
     threads = int(random.choice(informative_threads()))
-    return drawn(_known_seed(random), threads, offset=LATE_OFFSET), threads
+    return drawn(searched_seed(random, number), threads, offset=LATE_OFFSET), threads
 
 
-def _shuffled(random: np.random.Generator) -> tuple[Values, None]:
-    values = drawn(_known_seed(random), int(random.choice(informative_threads())))
+def _shuffled(random: np.random.Generator, number: int) -> tuple[Values, None]:
+    values = drawn(searched_seed(random, number), int(random.choice(informative_threads())))
     return values[random.permutation(SHAPE[0])], None
 
 
-def _shifted(random: np.random.Generator) -> tuple[Values, None]:
-    values = drawn(_known_seed(random), int(random.choice(informative_threads())))
+def _shifted(random: np.random.Generator, number: int) -> tuple[Values, None]:
+    values = drawn(searched_seed(random, number), int(random.choice(informative_threads())))
     return np.roll(values, int(random.integers(1, SHAPE[1])), axis=1), None
 
 
-def _known_seed(random: np.random.Generator) -> int:
-    return int(random.choice(dictionary()))
-
-
 #: By name: fills a whole table, and says the G of the launch that a scan may name.
-FAMILIES: Final[dict[str, Callable[[np.random.Generator], tuple[Values, int | None]]]] = {
+FAMILIES: Final[dict[str, Callable[[np.random.Generator, int], tuple[Values, int | None]]]] = {
     "noise": _noise,
     "uniform-noise": _uniform_noise,
     "heavy-tails": _heavy_tails,

@@ -67,7 +67,7 @@ def stored_values(seed: int) -> tuple[tuple[str, ...], NDArray[np.float64]]:
     """Values of every null family, `VALUES` each: what decoys are scored on, centred and of unit length."""
     rows = []
     for number, fill in enumerate(FAMILIES.values()):
-        table, _ = fill(np.random.default_rng([seed, number, 1]))
+        table, _ = fill(np.random.default_rng([seed, number, 1]), number)
         rows.append(table.reshape(-1)[:VALUES].astype(np.float64))
     values = np.array(rows)
     values -= values.mean(axis=1, keepdims=True)

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from birthmark.calibration.made import DTYPES, SCALE, SHAPE, Made, some_rows, trained
 from birthmark.calibration.nulls import drawn, informative_threads
+from birthmark.calibration.seeds import searched_seed
 from birthmark.errors import UnknownName
 from birthmark.numerics.dtypes import round_to
-from birthmark.recipes.seeds import dictionary
 
 #: Surviving rows of a table whose survivors have altered elements.
 KEPT: Final = 32
@@ -29,7 +29,7 @@ class Truth:
 
     Attributes:
         made: the table.
-        seed: what it was drawn with, one that people use.
+        seed: what it was drawn with, one that the trial searches.
         threads: the G of its launch.
     """
 
@@ -65,14 +65,14 @@ def truth(axis: str, step: float, random: np.random.Generator, number: int) -> T
         axis: one of `AXES`.
         step: one of its steps.
         random: where it comes from.
-        number: decides the stored dtype.
+        number: decides the stored dtype, and which seeds are searched.
 
     Raises:
         UnknownName: no such axis.
     """
     if axis not in AXES:
         raise UnknownName("axis of true checkpoints", axis, AXES)
-    seed, threads = int(random.choice(dictionary())), int(random.choice(informative_threads()))
+    seed, threads = searched_seed(random, number), int(random.choice(informative_threads()))
     dtype = DTYPES[number % len(DTYPES)]
     return Truth(_MAKERS[axis](random, drawn(seed, threads), step, dtype), seed, threads)
 
