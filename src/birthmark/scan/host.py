@@ -25,7 +25,13 @@ from birthmark.search.known_seed import among_usual_seeds, locate_selections, re
 from birthmark.search.origin import Found
 from birthmark.search.solve.equations import BITS
 from birthmark.search.solve.recover import ATTEMPTS
-from birthmark.search.solve.selections import Lattice, lattice_of, solve_selection, solve_selections
+from birthmark.search.solve.selections import (
+    Lattice,
+    lattice_of,
+    recurs,
+    solve_selection,
+    solve_selections,
+)
 from birthmark.search.solve.sequence import starts
 from birthmark.search.solve.solve import Unsolved
 from birthmark.survivors.nearly_all import nearly_all
@@ -95,13 +101,17 @@ def on_the_lattice(state: State, seen: Sequence[Sight]) -> None:
 
 def by_elimination(state: State, seen: Sequence[Sight]) -> None:
     """Try survivors that lie on no lattice: rounded, scaled afterwards, or perhaps of another generator."""
-    open_ = []
-    for sight in [each for each in seen if each.lattice is None][:MOST_ALONE]:
+    doubtful = [(each, recurs(each.selection)) for each in seen if each.lattice is None]
+    # Where the recurrence holds, all that solving takes is well spent.
+    for sight in [each for each, holds in doubtful if holds][:MOST_ALONE]:
+        if not state.settled:
+            _alone(state, sight)
+    open_ = [each for each, holds in doubtful if holds is None]
+    refuted = [each for each, holds in doubtful if holds is False]
+    for sight in (open_ + refuted)[:MOST_ALONE]:
         if state.settled:
             break
         unsolved = _alone(state, sight, DOUBTFUL_ELIMINATIONS)
-        if unsolved is not None and not _refuted(unsolved):
-            open_.append(sight)
         if unsolved is not None and unsolved.attempts:
             break  # the most promising of those that offer enough equations; another would cost as much
     for sight in open_[:1]:
@@ -139,11 +149,6 @@ def _alone(state: State, sight: Sight, attempts: int = ATTEMPTS) -> Unsolved | N
     found = solve_selection(sight.selection, _nominals(state), attempts=attempts)
     _solved(state, [sight], found)
     return found if isinstance(found, Unsolved) else None
-
-
-def _refuted(unsolved: Unsolved) -> bool:
-    """Whether it took no elimination to see that another generator drew the values."""
-    return unsolved.attempts == 0 and unsolved.reason in ("inconsistent", "coarser")
 
 
 def _together(state: State, sure: Sequence[Sight]) -> None:

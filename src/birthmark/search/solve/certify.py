@@ -22,6 +22,11 @@ from birthmark.search.solve.equations import BITS, Words
 
 #: Distances of the three words.
 DISTANCES = (0, MIDDLE - 1, SIZE - 1)
+#: With so many triples, hardly any of which passes its checks, another generator made the words.
+ENOUGH_TRIPLES = 64
+HARDLY_ANY = 1 / 256
+#: Share of triples that pass from which on no word is doubted.
+SOUND = 0.97
 #: Words with more possible values than this do not take part.
 MOST_VALUES = 4
 
@@ -45,6 +50,16 @@ class Certificate:
     triples: int
     passed: int
     passes: NDArray[np.int64]
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the recurrence surely does not hold."""
+        return self.triples >= ENOUGH_TRIPLES and self.passed < HARDLY_ANY * self.triples
+
+    @property
+    def sound(self) -> bool:
+        """Whether nearly all words vouch for each other."""
+        return self.triples >= ENOUGH_TRIPLES and self.passed >= SOUND * self.triples
 
 
 def certify(words: Words) -> Certificate:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from birthmark.generators.mt19937 import following
 from birthmark.generators.mt19937_field import DEGREE, raw_words
 from birthmark.generators.mt19937_words import SIZE
-from birthmark.search.solve.certify import certify
+from birthmark.search.solve.certify import HARDLY_ANY, SOUND, certify
 from birthmark.search.solve.doubt import settle
 from birthmark.search.solve.elimination import System
 from birthmark.search.solve.enter import CAPACITY, SPARE, Order, enter
@@ -34,9 +34,6 @@ MOST_HOLDOUT: Final = 512
 #: if 0.3 %
 #: of the words are wrong.
 ATTEMPTS: Final = 32
-#: With so many triples, hardly any of which passes its checks, no elimination is tried.
-ENOUGH_TRIPLES: Final = 64
-HARDLY_ANY: Final = 1 / 256
 #: Share of the words that passed once which stay out after a contradiction.
 LEFT_OUT: Final = 0.25
 #: A state is believed if its agreement with the hold-out has at most this chance (log10).
@@ -45,8 +42,6 @@ BELIEVED: Final = -15.0
 LEAST_PASSED: Final = 16
 #: Of so many exact words no bit is the same in all, but for one chance in 2^40.
 VARIED: Final = 48
-#: Share of triples that pass from which on no word is doubted.
-SOUND: Final = 0.97
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +162,7 @@ def recover(
     )
     if found.known < DEGREE:
         return replace(found, reason="too-few")
-    if found.triples >= ENOUGH_TRIPLES and found.passed < HARDLY_ANY * found.triples:
+    if certificate.refuted:
         return replace(found, reason="inconsistent")
 
     # Words that vouch for each other enter first, unless nearly all do: then there is nothing to choose.
