@@ -149,6 +149,17 @@ class TestMade:
         assert states(found)["embed.weight"] == "held"
         assert sum(each.equal for each in found.tensors) == 0
 
+    def test_a_cpu(self) -> None:
+        """A model that was built on the CPU; no layouts are compared."""
+        trace = traced(device="cpu")
+        start = born(trace, Birth(42))
+        checkpoint = Memory({name: each + structured(each.shape, 5) for name, each in start.items()})
+        found = weak_map(checkpoint, predicted(checkpoint, trace, threads=None), decoys=10)
+        wrong = weak_map(checkpoint, predicted(checkpoint, trace, 43, None), decoys=0)
+
+        assert (found.verdict, found.threads, found.layouts) == ("found", None, None)
+        assert wrong.verdict == "nothing"
+
     def test_quantised(self, model: Memory) -> None:
         """Five levels for every value still show the trace."""
         coarse = Memory(
