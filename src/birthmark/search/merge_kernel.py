@@ -60,7 +60,7 @@ def places_of(place: Location) -> Places:
 
 
 @kernel()
-def score_staged(
+def score_seeds(
     seeds: NDArray[np.uint64],
     first: NDArray[np.uint64],
     second: NDArray[np.uint64],
@@ -69,12 +69,9 @@ def score_staged(
     later: NDArray[np.uint64],
     turn: NDArray[np.uint64],
     values: NDArray[np.int32],
-    ends: NDArray[np.int64],
-    limits: NDArray[np.int64],
     sums: NDArray[np.int64],
-    reached: NDArray[np.int64],
 ) -> None:
-    """Score seeds stage by stage, each only as far as it keeps above a limit.
+    """Add each seed's products of stored values and stand-ins to its sum.
 
     Args:
         seeds: 64-bit seeds.
@@ -85,39 +82,25 @@ def score_staged(
         later: likewise.
         turn: likewise.
         values: the stored values, in steps.
-        ends: where each stage ends.
-        limits: what the sum must exceed after each stage.
-        sums: filled with each seed's sum as far as it went.
-        reached: filled with the number of stages that a seed passed.
+        sums: one a seed.
     """
     widest_vectors()
     for s in range(seeds.size):
         key_0, key_1 = seeds[s] & _LOW, seeds[s] >> _HALF
-        total, begin, passed = np.int64(0), np.int64(0), 0
-        for stage in range(ends.size):
-            # Slices, because an index that might be negative keeps the loop from the vector units.
-            a, b = first[begin : ends[stage]], second[begin : ends[stage]]
-            c, d = third[begin : ends[stage]], fourth[begin : ends[stage]]
-            mask, quarter = later[begin : ends[stage]], turn[begin : ends[stage]]
-            stored = values[begin : ends[stage]]
-            for i in range(a.size):
-                x0, x1, x2, x3 = a[i] ^ key_0, b[i], c[i] ^ key_1, d[i]
-                k0, k1 = key_0, key_1
-                for _ in range(9):
-                    k0 = k0 + _STEP_0
-                    k1 = k1 + _STEP_1
-                    product_0 = MULTIPLIER_0 * (x0 & _LOW)
-                    product_1 = MULTIPLIER_1 * (x2 & _LOW)
-                    x0 = (product_1 >> _HALF) ^ x1 ^ k0
-                    x1 = product_1
-                    x2 = (product_0 >> _HALF) ^ x3 ^ k1
-                    x3 = product_0
-                radial = (x0 ^ ((x0 ^ x2) & mask[i])) & _LOW
-                angular = ((x1 ^ ((x1 ^ x3) & mask[i])) + quarter[i]) & _LOW
-                total += np.int64(stand_in(radial, angular) * stored[i])
-            if total <= limits[stage]:
-                break
-            begin = ends[stage]
-            passed += 1
-        sums[s] = total
-        reached[s] = passed
+        total = np.int64(0)
+        for i in range(first.size):
+            x0, x1, x2, x3 = first[i] ^ key_0, second[i], third[i] ^ key_1, fourth[i]
+            k0, k1 = key_0, key_1
+            for _ in range(9):
+                k0 = k0 + _STEP_0
+                k1 = k1 + _STEP_1
+                product_0 = MULTIPLIER_0 * (x0 & _LOW)
+                product_1 = MULTIPLIER_1 * (x2 & _LOW)
+                x0 = (product_1 >> _HALF) ^ x1 ^ k0
+                x1 = product_1
+                x2 = (product_0 >> _HALF) ^ x3 ^ k1
+                x3 = product_0
+            radial = (x0 ^ ((x0 ^ x2) & later[i])) & _LOW
+            angular = ((x1 ^ ((x1 ^ x3) & later[i])) + turn[i]) & _LOW
+            total += np.int64(stand_in(radial, angular) * values[i])
+        sums[s] += total

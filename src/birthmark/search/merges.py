@@ -4,8 +4,8 @@ Merging two models leaves w = a x + b y in the rows that neither of them trained
 or by y alone, so no probe finds them; but the survivors correlate with each, by a / sqrt(a^2 + b^2) and
 b / sqrt(a^2 + b^2), and the larger of these is at least 0.7. So all seeds that people use are scored on a few
 elements under every layout; what stands out is fitted and taken away, and the rest is searched again. Two
-draws need two rounds, and a third one only if more than roundings remains. A round takes under half a second
-of one core for each distinct way in which the layouts place the lowest survivors: about 50 at the most.
+draws need two rounds, and a third one only if more than roundings remains. A round takes half a second of one
+core where the lowest survivors lie in the first wave of all layouts, and some five where in that of none.
 """
 
 from __future__ import annotations
