@@ -250,10 +250,11 @@ def _others_on_cpu(state: State, plan: _Plan, seen: Sequence[Sight]) -> None:
     for sight in [each for each in seen if each.tensor not in taken]:
         aim = plan.places.aim(sight.tensor)
         seed = origin.seed if aim is None or aim.seed is None else aim.seed
-        for index in plan.places.indices(sight.tensor):
+        places = plan.places.indices(sight.tensor)
+        for index in places:
             how = "held against the place that the trace gives"
             try:
-                found = candidate_at(sight.selection, seed, index, how=how, trials=1)
+                found = candidate_at(sight.selection, seed, index, how=how, trials=len(places))
             except UsageError:  # fewer than 16 normals, which no candidate is made of
                 break
             if _held(state, sight, found):
