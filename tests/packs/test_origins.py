@@ -32,6 +32,7 @@ from birthmark.search.known_seed import candidate_at
 from birthmark.search.neighbour_origins import JaxOrigin, MinstdOrigin
 from birthmark.search.neighbours.jax_paths import Step
 from birthmark.search.origin import Found, Origin
+from birthmark.search.orthogonal_origin import OrthogonalOrigin
 from birthmark.survivors.nearly_all import nearly_all
 from birthmark.survivors.survivor import Survivors
 
@@ -203,6 +204,7 @@ def neighbour_case(origin: Origin, shape: tuple[int, ...]) -> OriginCase:
             "float32",
         ),
         JaxOrigin(JaxDraw("normal", 40 * 32), (40, 32), True, (), "", 42, "float32"),
+        OrthogonalOrigin((40, 32), 1.5, 77, 1_000, "float32"),
     ],
 )
 def test_neighbours_come_back_as_they_were_and_hold(origin: Origin) -> None:

@@ -16,6 +16,7 @@ from birthmark.search.cpu_origin import CpuOrigin
 from birthmark.search.neighbour_origins import JaxOrigin, MinstdOrigin
 from birthmark.search.neighbours.jax_paths import Step
 from birthmark.search.origin import Origin
+from birthmark.search.orthogonal_origin import OrthogonalOrigin, replayable
 from birthmark.search.solve.fit import ARITHMETICS
 from birthmark.search.solve.readings import WORN
 
@@ -23,7 +24,7 @@ from birthmark.search.solve.readings import WORN
 class CpuOriginEntry(Part):
     """A draw of PyTorch's CPU generator."""
 
-    generator: Literal["mt19937"] = "mt19937"
+    kind: Literal["cpu-draw"] = "cpu-draw"
     distribution: Literal["normal", "uniform"]
     size: Count
     scale: Annotated[float, Field(gt=0.0)]
@@ -34,10 +35,20 @@ class CpuOriginEntry(Part):
     worn: Annotated[float, Field(ge=0.0, le=WORN)]
 
 
+class OrthogonalOriginEntry(Part):
+    """A draw of PyTorch's CPU generator that `orthogonal_` decomposed."""
+
+    kind: Literal["cpu-orthogonal"] = "cpu-orthogonal"
+    gain: Annotated[float, Field(gt=0.0, le=1e6)]
+    seed: Annotated[int, Field(ge=0, lt=2**32)]
+    index: Annotated[int, Field(ge=0, lt=2**48)]
+    dtype: str
+
+
 class MinstdOriginEntry(Part):
     """A draw of PaddlePaddle's minimal standard engine."""
 
-    generator: Literal["minstd"] = "minstd"
+    kind: Literal["paddle-minstd"] = "paddle-minstd"
     distribution: Literal["normal", "uniform"]
     parameters: Annotated[list[float], Field(min_length=2, max_length=2)]
     seed: Annotated[int, Field(ge=0, lt=2**32)]
@@ -54,7 +65,7 @@ class StepEntry(Part):
 class JaxOriginEntry(Part):
     """A draw of JAX's threefry generator."""
 
-    generator: Literal["threefry"] = "threefry"
+    kind: Literal["jax"] = "jax"
     distribution: Literal["normal", "uniform", "truncated-normal"]
     bounds: Annotated[list[float], Field(min_length=2, max_length=2)] | None
     factor: float | None
@@ -69,12 +80,11 @@ class JaxOriginEntry(Part):
     dtype: str
 
 
-AnyOriginEntry = Annotated[
-    CpuOriginEntry | MinstdOriginEntry | JaxOriginEntry, Field(discriminator="generator")
-]
+OriginEntries = CpuOriginEntry | OrthogonalOriginEntry | MinstdOriginEntry | JaxOriginEntry
+AnyOriginEntry = Annotated[OriginEntries, Field(discriminator="kind")]
 
 
-def told_of(origin: Origin) -> CpuOriginEntry | MinstdOriginEntry | JaxOriginEntry:
+def told_of(origin: Origin) -> OriginEntries:
     """An origin as its entry."""
     if isinstance(origin, CpuOrigin):
         return CpuOriginEntry(
@@ -86,6 +96,10 @@ def told_of(origin: Origin) -> CpuOriginEntry | MinstdOriginEntry | JaxOriginEnt
             index=origin.index,
             dtype=origin.dtype,
             worn=origin.worn,
+        )
+    if isinstance(origin, OrthogonalOrigin):
+        return OrthogonalOriginEntry(
+            gain=float(origin.gain), seed=origin.seed, index=origin.index, dtype=origin.dtype
         )
     if isinstance(origin, MinstdOrigin):
         return MinstdOriginEntry(
@@ -122,6 +136,10 @@ def origin_of(number: int, told: AnyOriginEntry, shape: tuple[int, ...], size: i
     try:
         if not is_float(told.dtype):
             raise UsageError(f"the dtype {told.dtype!r:.40} is none that birthmark knows.")
+        if isinstance(told, OrthogonalOriginEntry):
+            if len(shape) < 2 or not replayable(shape):
+                raise UsageError(f"an orthogonal matrix of shape {shape} is not replayed.")
+            return OrthogonalOrigin(shape, told.gain, told.seed, told.index, told.dtype)
         if isinstance(told, MinstdOriginEntry):
             first, second = told.parameters
             MinstdDraw(told.distribution, (first, second), size)
