@@ -26,15 +26,15 @@ from birthmark.survivors.survivor import Axis, Distribution, Survivors
 HEAD: Final = 16
 MOST_OFF: Final = 1
 #: Rows whose values choose among columns of normals, and pairs of two columns that must lie there.
-TOP: Final = 64
+TOP: Final = 24
 LEAST_PAIRS: Final = 6
 #: Values that confirm a row or column; and the share of them on the lattice.
 LEAST_VALUES: Final = 40
 LEAST_SHARE: Final = 0.9
-#: The largest of 16 uniforms is hardly ever below this share of the bound, their root mean square of normals
-#: hardly ever outside these shares of the standard deviation.
+#: The largest of 16 uniforms is hardly ever below this share of the bound; the root mean square of n normals
+#: is hardly ever further off than so many of its deviations, 1 / sqrt(2n).
 LEAST_OF_BOUND: Final = 0.6
-RMS_RANGE: Final = (0.35, 1.9)
+DEVIATIONS: Final = 4.0
 #: Standard deviations and bounds that programs have by default.
 USUAL: Final = (1.0, 0.1, 0.08, 0.05, 0.02, 0.01, 0.006)
 
@@ -195,8 +195,8 @@ def _likely(values: NDArray[np.float64], distribution: Distribution, scale: floa
     largest = np.abs(values).max(axis=1)
     if distribution == "uniform":
         return np.asarray((largest <= scale * (1.0 + 1e-6)) & (largest >= LEAST_OF_BOUND * scale))
-    rms = np.sqrt((values * values).mean(axis=1))
-    return np.asarray((rms >= RMS_RANGE[0] * scale) & (rms <= RMS_RANGE[1] * scale))
+    off = np.sqrt((values * values).mean(axis=1)) / scale - 1.0
+    return np.asarray(np.abs(off) <= DEVIATIONS / math.sqrt(2.0 * values.shape[1]))
 
 
 def _uniform_share(values: NDArray[np.float64], bound: float, arithmetic: str) -> NDArray[np.float64]:
