@@ -43,8 +43,10 @@ def test_a_merge_in_a_checkpoint_is_a_mixture(in_memory: Any) -> None:
     assert [one.judgement.outcome for one in found.judged] == ["match", "match"]
     claims: list[Claim] = [claim(one) for one in found.judged]
     assert overall(claims) == "mixture"
-    assert found.judged[0].census is found.judged[1].census is not None
-    assert found.judged[0].census.ids.tolist() == kept.tolist()
+    shared = found.judged[0].census
+    assert shared is not None
+    assert shared is found.judged[1].census
+    assert shared.ids.tolist() == kept.tolist()
     for one in found.judged:
         blocks = one.judgement.fit.hypothesis.blocks
         case = one.judgement.case

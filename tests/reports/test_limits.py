@@ -54,6 +54,5 @@ def test_not_searched_and_traces_have_their_own(make_reading: Any) -> None:
 
     assert len(limits("not-searched", [], reading.searched)) == 1
     assert any("weak trace" in text for text in limits("weak-trace", reading.findings, reading.searched))
-    assert any(
-        "initialisations came into one tensor" in text for text in limits("mixture", reading.findings, reading.searched)
-    )
+    mixed = limits("mixture", reading.findings, reading.searched)
+    assert any("initialisations came into one tensor" in text for text in mixed)

@@ -40,7 +40,9 @@ def summed(make_reading: Any, make_finding: Any) -> Reading:
     """A merge of two draws."""
     merge = {"weight": 0.016, "beside": [{"seed": 5, "threads": 65536, "weight": 0.004}], "residual": 1e-9}
     findings = [make_finding(share=SHARE, merge=merge), make_finding(share=OTHER, merge=merge, seed=5)]
-    parts = [{"finding": number, "count": 0, "runs": [], "share": None} for number in (0, 1)]
+    parts: list[dict[str, Any]] = [
+        {"finding": number, "count": 0, "runs": [], "share": None} for number in (0, 1)
+    ]
     mixture = {
         "tensor": "model.embed_tokens.weight", "kind": "merge", "axis": "row", "parts": parts,
         "either": {"count": 0, "runs": []}, "rows": [], "statement": "5 rows are a weighted sum of 2 draws.",

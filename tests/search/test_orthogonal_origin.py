@@ -21,7 +21,8 @@ def made(seed: int, before: int, shape: tuple[int, int], gain: float) -> np.ndar
     torch.rand(before)
     tensor = torch.empty(shape)
     torch.nn.init.orthogonal_(tensor, gain)
-    return tensor.numpy()
+    values: np.ndarray[Any, Any] = tensor.numpy()
+    return values
 
 
 @pytest.mark.parametrize("shape", [(48, 80), (80, 48)])

@@ -27,7 +27,7 @@ COUNT = 80
 class Seeds(Predicted):
     """A draw of another seed for each tensor of each family."""
 
-    left_out, seed, threads, source = {}, 0, 256, "wrong seeds"  # type: ignore[assignment]
+    left_out, seed, threads, source = {}, 0, 256, "wrong seeds"
 
     def __init__(self, draw: Draw, family: int) -> None:
         self.aims = tuple(Aim(str(family * COUNT + number), str(number)) for number in range(COUNT))

@@ -29,7 +29,7 @@ def test_one_line_a_tensor(model: Memory) -> None:
     """Names and numbers beside the cells; the verdict above."""
     page = svg(found(model))
     words = " ".join(
-        node.data for text in parsed(page).getElementsByTagName("text") for node in text.childNodes
+        str(node.nodeValue) for text in parsed(page).getElementsByTagName("text") for node in text.childNodes
     )
 
     for name in model.tensors:

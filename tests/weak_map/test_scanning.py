@@ -86,7 +86,7 @@ def test_repeated_predictions_show_in_the_control(pool: Executor) -> None:
     class Repeating(Predicted):
         """The same row again and again: no draw, but what the control is for."""
 
-        aims, left_out, seed, threads, source = (), {}, 0, None, "repeats"  # type: ignore[assignment]
+        aims, left_out, seed, threads, source = (), {}, 0, None, "repeats"
 
         def run(self, aim: Aim, start: int, stop: int) -> NDArray[Any]:  # noqa: ARG002
             return np.random.default_rng(1).normal(size=64)[np.arange(start, stop) % 64]
