@@ -19,7 +19,9 @@ def test_scores_are_those_of_a_scan() -> None:
     places = np.stack([np.arange(VALUES // 2), np.arange(VALUES // 2) + threads], axis=1).ravel()
     hypothesis = Hypothesis(Draw("normal", (0.0, 1.0), (2 * threads,)), threads)
 
-    count_scores(np.uint64(FIRST_SEED), 20, values, sigmas, code_of("nvidia-volta+"), counts)
+    count_scores(
+        np.uint64(FIRST_SEED), 20, np.ascontiguousarray(values.T), sigmas, code_of("nvidia-volta+"), counts
+    )
     expected = np.zeros_like(counts)
     for seed in range(FIRST_SEED, FIRST_SEED + 20):
         standard = hypothesis.standard(seed, places)

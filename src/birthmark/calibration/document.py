@@ -8,6 +8,7 @@ from pathlib import Path
 
 from birthmark.calibration import plots
 from birthmark.calibration.summary import Family, Rate, Step, Summary, largest_excess
+from birthmark.calibration.tail import VALUES
 from birthmark.calibration.truths import AXES
 from birthmark.reports.output import write_whole
 
@@ -97,9 +98,9 @@ def _tail_part(summary: Summary) -> list[str]:
     return [
         "## The tail of p\n",
         "![decoys above each sigma](tail.svg)\n",
-        f"{summary.tail.decoys:,} wrong seeds were scored on 128 stored values of each family. The largest "
+        f"{summary.tail.decoys:,} wrong seeds were scored on {VALUES} stored values of each family. The largest "
         f"excess over the nominal tail, where that expects ten decoys or more, is a factor of {ratio:.2f} "
-        f"(values of {family}, above {sigma:g} sigma). With 128 values r cannot be large, so the far tail "
+        f"(values of {family}, above {sigma:g} sigma). With {VALUES} values r cannot be large, so the far tail "
         "lies below the nominal one: p is never too small there.\n",
     ]
 

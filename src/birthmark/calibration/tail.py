@@ -23,8 +23,8 @@ from birthmark.numerics.compiled import kernel
 from birthmark.samplers.arithmetic import code_of
 from birthmark.samplers.normal import pair
 
-#: Stored values that each decoy is scored on: two rows of the made table.
-VALUES: Final = 128
+#: Stored values that each decoy is scored on: one row of the made table.
+VALUES: Final = 64
 #: The sigmas above which scores are counted.
 SIGMAS: Final = tuple(round(0.25 * step, 2) for step in range(4, 25))
 #: The decoys' seeds: 2^40 and up, far from every seed that people use.
@@ -84,7 +84,8 @@ def measure(decoys: int, seed: int, workers: int, told: Callable[[int, int], Non
         workers: threads.
         told: called with the decoys done and those to do.
     """
-    names, values = stored_values(seed)
+    names, rows = stored_values(seed)
+    values = np.ascontiguousarray(rows.T)
     sigmas = np.array(SIGMAS)
     code = code_of("nvidia-volta+")
     starts = range(0, decoys, UNIT)
@@ -120,12 +121,12 @@ def count_scores(
     Args:
         first: the first seed.
         decoys: how many seeds.
-        values: float64[families, n], n even, each row of mean 0 and length 1.
+        values: float64[n, families], n even, each column of mean 0 and length 1.
         sigmas: float64, ascending.
         code: of the arithmetic.
         counts: int64[families, sigmas], added to.
     """
-    families, n = values.shape
+    n, families = values.shape
     root = np.sqrt(np.float64(n))
     along = np.zeros(families)
     for decoy in range(decoys):
@@ -140,7 +141,7 @@ def count_scores(
             total += z + w
             squares += z * z + w * w
             for family in range(families):
-                along[family] += z * values[family, 2 * i] + w * values[family, 2 * i + 1]
+                along[family] += z * values[2 * i, family] + w * values[2 * i + 1, family]
         length = np.sqrt(squares - total * total / n)
         for family in range(families):
             sigma = along[family] / length * root
