@@ -51,8 +51,6 @@ NAMED: dict[int, str] = {
     137: "seed of llm.c's tests",
     67280421310721: "seed of a torch.Generator or Paddle generator object that nobody seeded",
     34342423252: "initial value of a Paddle generator's seed field",
-    953049583: "published for two releases of DeepSeek (README of macrogrants/checkpoint-forensics)",
-    20256586: "published for Kimi-K3 (README of macrogrants/checkpoint-forensics)",
     **dict.fromkeys((42069, 1110, 2662, 6209, 7201, 683, 4123), "seed of an OLMo stage"),
     **dict.fromkeys((20, 1002), "seed of Paddle demos"),
     **{seed: f"seed of Pythia's variant {seed}" for seed in range(2, 10)},
