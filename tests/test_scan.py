@@ -108,6 +108,14 @@ class TestCases:
         if name == "decay-152":
             assert found.factor == pytest.approx(truth["factor"], rel=1e-5)
 
+    def test_a_wrong_layout_is_not_believed(self, cases: Path) -> None:
+        """Where only another card's layout was allowed, the reading names the one that explains more."""
+        wanted = replace(QUICK, search=replace(QUICK.search, layouts=(221_184,)), cpu=False)
+        reading = read(cases / "hopper-42", wanted).reading
+
+        assert seed_and_layout(reading) == [(42, 270_336)]
+        assert any("layouts that were allowed explain 13" in note for note in reading.notes)
+
     def test_shards_with_seeds_of_their_own(self, cases: Path, answers: dict[str, Any]) -> None:
         """One finding for each shard, and the rule that gives both seeds."""
         truth = answers["megatron-tp2-a100"]

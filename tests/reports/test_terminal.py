@@ -82,14 +82,14 @@ def test_nothing_found_says_what_was_searched(make_reading: Any) -> None:
 
 
 def test_an_incomplete_search_is_not_called_complete(make_reading: Any) -> None:
-    """What ended early says so in the first line and in the account."""
+    """What was not searched in full says so in the first line and in the account."""
     reading = make_reading(verdict="none", findings=[])
     early = reading.model_copy(update={"searched": reading.searched.model_copy(update={"complete": False})})
 
     text = to_text(early)
 
-    assert "the search ended early" in text
-    assert "no: it ended early" in text
+    assert "a part of what was planned was left out" in text
+    assert "no: a part was left out" in text
 
 
 def test_not_searched_gives_the_reason(make_reading: Any) -> None:

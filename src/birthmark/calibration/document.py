@@ -98,10 +98,10 @@ def _tail_part(summary: Summary) -> list[str]:
     return [
         "## The tail of p\n",
         "![decoys above each sigma](tail.svg)\n",
-        f"{summary.tail.decoys:,} wrong seeds were scored on {VALUES} stored values of each family. The largest "
-        f"excess over the nominal tail, where that expects ten decoys or more, is a factor of {ratio:.2f} "
-        f"(values of {family}, above {sigma:g} sigma). With {VALUES} values r cannot be large, so the far tail "
-        "lies below the nominal one: p is never too small there.\n",
+        f"{summary.tail.decoys:,} wrong seeds were scored on {VALUES} stored values of each family. The "
+        f"largest excess over the nominal tail, where that expects ten decoys or more, is a factor of "
+        f"{ratio:.2f} (values of {family}, above {sigma:g} sigma). With {VALUES} values r cannot be large, "
+        "so the far tail lies below the nominal one: p is never too small there.\n",
     ]
 
 

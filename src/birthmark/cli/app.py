@@ -186,7 +186,8 @@ def predict(
     rows: Annotated[str | None, typer.Option(metavar="START:STOP", help="Only these rows.")] = None,
     offset: Annotated[int, typer.Option(min=0, help="A GPU generator's offset; a multiple of 4.")] = 0,
     index: Annotated[
-        int | None, typer.Option(min=0, help="With --device cpu: 32-bit words drawn before (0).")
+        int | None,
+        typer.Option(min=0, max=1 << 62, help="With --device cpu: 32-bit words drawn before (0)."),
     ] = None,
 ) -> None:
     """Initial values for a seed and a device, as an array file."""

@@ -81,7 +81,7 @@ def run(asked: Request) -> None:
     save(asked.output, drawn)
     facts = drawn.metadata()
     where = f"{asked.device or 'GPU'} (G = {facts['threads']:,})"
-    _say(asked, shape, distribution, drawn.parameters, where, exact=drawn.exact)
+    _say(asked, shape, distribution, drawn.parameters, where, facts["dtype"], exact=drawn.exact)
 
 
 def _on_cpu(
@@ -106,7 +106,7 @@ def _on_cpu(
     )
     save(asked.output, drawn)
     where = f"CPU, {asked.index or 0:,} words before"
-    _say(asked, shape, distribution, drawn.parameters, where, exact=drawn.exact)
+    _say(asked, shape, distribution, drawn.parameters, where, drawn.dtype, exact=drawn.exact)
 
 
 def _say(
@@ -115,6 +115,7 @@ def _say(
     distribution: str,
     numbers: Mapping[str, float | int | None],
     where: str,
+    dtype: str,
     *,
     exact: bool,
 ) -> None:
@@ -123,7 +124,7 @@ def _say(
     draw = f"{distribution}{f' ({given})' if given else ''}"
     typer.echo(f"{asked.output}: {draw}, seed {asked.seed}, {where}")
     quality = "bit for bit what stock PyTorch draws there" if exact else "not proved to the last bit"
-    stored = f"{asked.dtype} cast to {asked.cast}" if asked.cast else asked.dtype
+    stored = f"{dtype} cast to {asked.cast}" if asked.cast else dtype
     rows = f", rows {asked.rows}" if asked.rows else ""
     typer.echo(f"values {'x'.join(map(str, shape))}{rows}, {stored}; {quality}")
 

@@ -58,6 +58,12 @@ def run(request: Request) -> None:
     if request.output and request.pack and request.output.resolve() == request.pack.resolve():
         raise UsageError("--output and --pack name the same file; give each its own.")
     options = search_options(request)
+    if request.offset % 4 or request.offset >= 1 << 63:
+        raise UsageError(f"--offset {request.offset}: expected a multiple of 4, from 0 to 2^63 - 4.")
+    if request.prefix is not None and request.trace is None:
+        raise UsageError("--prefix says where a trace's tensors lie; it needs --trace.")
+    if request.ledger is not None and not request.ledger.parent.is_dir():
+        raise UsageError(f"--ledger {request.ledger}: its folder does not exist; choose one that does.")
     own = request.ledger is None
     path = default_ledger(request) if request.ledger is None else request.ledger
     if own and not request.resume:
@@ -93,7 +99,12 @@ def run(request: Request) -> None:
     if request.pack is not None:
         write_pack(request.pack, reading, result.cases)
     if result.stopped:
-        typer.echo(f"Stopped. The same command with --resume goes on; the ledger is {path}.", err=True)
+        how = (
+            f"The same command with --resume goes on; the ledger is {path}."
+            if path.exists()
+            else "Nothing was kept yet; the same command starts again."
+        )
+        typer.echo(f"Stopped. {how}", err=True)
     elif own:
         path.unlink(missing_ok=True)
     sys.exit(exit_code(reading.verdict, stopped=result.stopped))

@@ -29,7 +29,14 @@ from birthmark.scan.host import Sight, along_the_stream, by_elimination, on_the_
 from birthmark.scan.hosts import in_full_on_hosts, quickly
 from birthmark.scan.options import ScanOptions
 from birthmark.scan.origins import for_a_merge, rest_of
-from birthmark.scan.searching import for_a_trace, from_the_known_seed, in_full, with_usual_seeds, without_seed
+from birthmark.scan.searching import (
+    beyond_allowed,
+    for_a_trace,
+    from_the_known_seed,
+    in_full,
+    with_usual_seeds,
+    without_seed,
+)
 from birthmark.scan.state import PREDICTED, Scan, State
 from birthmark.scan.supposed import at_supposed_places
 from birthmark.search.progress import Progress
@@ -103,6 +110,8 @@ def _search(state: State, targets: Sequence[Survivors], options: ScanOptions) ->
             in_full_on_hosts(state, targets, seen, wanted.seeds)
     if targets and wanted.seeds[0] < wanted.seeds[1] and not state.solved:
         refusals += in_full(state, targets, options)
+    if wanted.layouts is not None and state.predicted is not None and not state.stopped:
+        beyond_allowed(state, state.predicted, targets, wanted)
     if state.predicted is not None and not state.stopped:
         from_the_known_seed(state, state.predicted, targets, wanted, cpu=options.cpu)
     elif state.solved:

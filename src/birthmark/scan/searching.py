@@ -65,6 +65,37 @@ def from_the_known_seed(
     _others(state, found, targets, wanted)
 
 
+def beyond_allowed(state: State, found: Judged, targets: Sequence[Survivors], wanted: Options) -> None:
+    """Hold a seed that was found under the user's layouts against all layouts of the device table.
+
+    Below one wave every layout predicts the same values, so that a seed is found under a wrong one as well;
+    where another explains more of the survivors, the reading names that one instead.
+    """
+    tensor, seed = found.judgement.case.tensor, found.judgement.case.seed
+    target = next(each for each in targets if each.tensor == tensor)
+    before = list(state.judgements)
+    once = replace(wanted, layouts=None, seeds=(seed, seed + 1), dictionary=False)
+    _attempt(state, target, once, None, [])
+    wider = [each for group in state.judgements[len(before) :] for each in group.judged]
+    best = max((each.judgement.survivors.size for each in wider), default=0)
+    held = sum(
+        each.judgement.survivors.size
+        for group in before
+        for each in group.judged
+        if each.judgement.case.tensor == tensor
+    )
+    if best <= held:
+        state.judgements = before
+        return
+    state.judgements = [
+        group for group in before if all(each.judgement.case.tensor != tensor for each in group.judged)
+    ] + state.judgements[len(before) :]
+    state.notes.append(
+        f"{tensor}: the layouts that were allowed explain {held:,} rows or columns, and another one of the "
+        f"device table {best:,}; the reading names that one."
+    )
+
+
 def for_a_trace(state: State, options: ScanOptions) -> list[str]:
     """Try trained values for a trace of the seeds that people use; return the tensors that were read."""
     names = options.tensors or None
