@@ -8,6 +8,11 @@ import sys
 from birthmark.errors import BirthmarkError
 
 
+#: What typer makes of Ctrl-C, and what we say of it where no search was at work that keeps a ledger.
+INTERRUPTED = 130
+STOPPED = "stopped before there was a result; the same command starts again."
+
+
 def main() -> None:
     """Run the command line; every failure ends in one line on stderr and a documented exit code."""
     import typer
@@ -19,7 +24,7 @@ def main() -> None:
     except BirthmarkError as error:
         _fail(str(error), error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
-        _fail("stopped.", 4)
+        _fail(STOPPED, 4)
     except BrokenPipeError:
         # Whoever read our output went away (`birthmark devices | head`); Python need not complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -38,6 +43,8 @@ def main() -> None:
             _fail(f"{wrong_usage().rstrip('.')}. See birthmark --help.", 2)
         _fail(f"internal error: {type(error).__name__}: {error}. Set BIRTHMARK_DEBUG=1 to see where.", 1)
     else:
+        if code == INTERRUPTED:
+            _fail(STOPPED, 4)
         sys.exit(code if isinstance(code, int) else 0)
 
 
