@@ -7,7 +7,6 @@ import sys
 
 from birthmark.errors import BirthmarkError
 
-
 #: What typer makes of Ctrl-C, and what we say of it where no search was at work that keeps a ledger.
 INTERRUPTED = 130
 STOPPED = "stopped before there was a result; the same command starts again."
