@@ -12,7 +12,11 @@ def headline(reading: Reading) -> tuple[str, str]:
     if reading.verdict == "not-searched":
         return "NOT SEARCHED", "there is nothing here that a search could work on."
     if first is None:
-        done = "all that was planned was searched" if reading.searched.complete else "a part of what was planned was left out"
+        done = (
+            "all that was planned was searched"
+            if reading.searched.complete
+            else "a part of what was planned was left out"
+        )
         return "NOTHING FOUND", f"{done}, and no seed predicts the survivors."
     where = wording.origin(first)
     if reading.verdict == "mixture":

@@ -256,7 +256,9 @@ def _searched(reading: Reading, console: Console) -> None:
     _row(console, "Candidates", f"{tested} passed the probes and went on to a full test")
     if searched.trials:
         _row(console, "Trials", f"{searched.trials:,}")
-    early = "no: it ended with the answer above" if reading.findings else "no: a part was left out, as said here"
+    early = (
+        "no: it ended with the answer above" if reading.findings else "no: a part was left out, as said here"
+    )
     _row(console, "Complete", "yes, all that was planned" if searched.complete else early)
     if searched.miss_chance is not None:
         _row(
