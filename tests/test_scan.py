@@ -116,6 +116,12 @@ class TestCases:
         assert seed_and_layout(reading) == [(42, 270_336)]
         assert any("layouts that were allowed explain 13" in note for note in reading.notes)
 
+    def test_a_wrong_layout_of_shards_is_not_believed(self, cases: Path) -> None:
+        """Nor for two shards: under another card's layout alone nothing is claimed."""
+        wanted = replace(QUICK, search=replace(QUICK.search, layouts=(270_336,)), cpu=False)
+
+        assert read(cases / "megatron-tp2-a100", wanted).reading.verdict == "none"
+
     def test_shards_with_seeds_of_their_own(self, cases: Path, answers: dict[str, Any]) -> None:
         """One finding for each shard, and the rule that gives both seeds."""
         truth = answers["megatron-tp2-a100"]
@@ -232,6 +238,10 @@ class TestCases:
             assert each.bit_exact.holdout["equal"] == each.bit_exact.holdout["of"] > 0
         offsets = [each.offset for each in reading.findings]
         assert len(set(offsets)) == len(offsets) > 3
+        # The account is of the search that found the seed, which ended with it, not of the one seed and layout
+        # that the other tensors were held against.
+        assert reading.searched.seeds is None
+        assert reading.searched.layouts == []
 
 
 class TestMade:

@@ -57,10 +57,14 @@ def _ranged(searched: Searched) -> bool:
 
 
 def _span(searched: Searched) -> int:
-    """How many seeds the exhaustive stages go through; -1 where only recipes' places or merges were tried."""
-    if searched.stages and all(stage.name in (SUPPOSED, MERGES) for stage in searched.stages):
-        return -1
-    return searched.seeds[1] - searched.seeds[0]
+    """How many seeds the exhaustive stages go through; -1 for a look that says nothing of what was searched.
+
+    Such are recipes' places, merges, and the one seed of a finding that other tensors or layouts are held
+    against.
+    """
+    span = searched.seeds[1] - searched.seeds[0]
+    aside = searched.stages and all(stage.name in (SUPPOSED, MERGES) for stage in searched.stages)
+    return -1 if aside or span == 1 else span
 
 
 def stage_text(stage: StageReport) -> str:

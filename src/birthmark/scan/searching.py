@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from birthmark.errors import NothingToSearch
-from birthmark.evidence.judge import Judged
+from birthmark.evidence.judge import Judged, Judgements
 from birthmark.evidence.seed_free import seed_free
 from birthmark.scan.options import ScanOptions
 from birthmark.scan.origins import rest_of
@@ -76,14 +78,7 @@ def beyond_allowed(state: State, found: Judged, targets: Sequence[Survivors], wa
     before = list(state.judgements)
     once = replace(wanted, layouts=None, seeds=(seed, seed + 1), dictionary=False)
     _attempt(state, target, once, None, [])
-    wider = [each for group in state.judgements[len(before) :] for each in group.judged]
-    best = max((each.judgement.survivors.size for each in wider), default=0)
-    held = sum(
-        each.judgement.survivors.size
-        for group in before
-        for each in group.judged
-        if each.judgement.case.tensor == tensor
-    )
+    best, held = _explained(state.judgements[len(before) :], tensor), _explained(before, tensor)
     if best <= held:
         state.judgements = before
         return
@@ -94,6 +89,17 @@ def beyond_allowed(state: State, found: Judged, targets: Sequence[Survivors], wa
         f"{tensor}: the layouts that were allowed explain {held:,} rows or columns, and another one of the "
         f"device table {best:,}; the reading names that one."
     )
+
+
+def _explained(groups: Sequence[Judgements], tensor: str) -> int:
+    """How many rows or columns of a tensor the findings predict together, each counted once."""
+    found = [
+        each.judgement.survivors
+        for group in groups
+        for each in group.findings
+        if each.judgement.case.tensor == tensor
+    ]
+    return len(np.unique(np.concatenate(found))) if found else 0
 
 
 def for_a_trace(state: State, options: ScanOptions) -> list[str]:
