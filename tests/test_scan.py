@@ -238,8 +238,8 @@ class TestCases:
             assert each.bit_exact.holdout["equal"] == each.bit_exact.holdout["of"] > 0
         offsets = [each.offset for each in reading.findings]
         assert len(set(offsets)) == len(offsets) > 3
-        # The account is of the search that found the seed, which ended with it, not of the one seed and layout
-        # that the other tensors were held against.
+        # The account is of the search that ended with the seed, not of the one seed and layout that the
+        # other tensors were held against.
         assert reading.searched.seeds is None
         assert reading.searched.layouts == []
 

@@ -46,7 +46,8 @@ def page(summary: Summary, command: str) -> str:
         "# Calibration\n",
         "How often a scan claims what is not true, and how little of a draw it needs, on checkpoints whose "
         "truth is known because they were made for this. Every scan is the one that users run with "
-        "`--no-cpu`; it searches 2^16 seeds, and in every twentieth trial also the seeds that people use with all that hangs on "
+        "`--no-cpu`; it searches 2^16 seeds, and in every twentieth trial also the seeds that people use "
+        "with all that hangs on "
         "them; its significance counts just these trials.\n",
         f"Made by `{command}`; all checkpoints follow from seed {summary.seed}. Intervals are exact, at "
         f"95 %. Median of a scan on one core of a busy machine: {summary.median_seconds:.1f} s.\n",
