@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from birthmark.checkpoints.interface import Checkpoint, TensorInfo
-from birthmark.evidence.score import Score, score
+from birthmark.evidence.score import Score, correlation, score
 from birthmark.lineage.matching import Matching, match_rows
 from birthmark.survivors.levelling import levelled
 from birthmark.survivors.survivor import Survivors
@@ -70,6 +70,8 @@ class Pairing:
         identical: whether all that was looked at has equal bits.
         fresh: score of the first's values on the second's, over rows that are untouched in either; None
             where there are none.
+        shifted: largest correlation of those rows with each other when shifted past each other, which is
+            what they have in common as rows of one kind; None with fewer than three.
         same_rows: untouched rows that hold one draw, up to a factor.
         prefix: whether those are the first of the untouched rows, and no later one is.
         fresh_rows: rows untouched in either.
@@ -82,6 +84,7 @@ class Pairing:
     tensor: str
     identical: bool
     fresh: Score | None
+    shifted: float | None
     same_rows: int
     prefix: bool
     fresh_rows: int
@@ -122,6 +125,7 @@ def pair(
         tensor=info.name,
         identical=looked > 0 and np.array_equal(fresh_a, fresh_b) and np.array_equal(other_a, other_b),
         fresh=score(fresh_a, fresh_b, trials=trials) if fresh_a.size else None,
+        shifted=_shifted(fresh_a, fresh_b),
         same_rows=count,
         prefix=_is_prefix(same),
         fresh_rows=len(fresh_rows),
@@ -152,6 +156,15 @@ def _both(
         return np.zeros((0, 0)), np.zeros((0, 0))
     a, b = (each.take(info.name, rows).astype(np.float64) for each in (first, second))
     return a, b
+
+
+def _shifted(a: NDArray[np.float64], b: NDArray[np.float64]) -> float | None:
+    """The largest correlation of rows with later ones: a survey's mistakes can have columns in common."""
+    if len(a) < 3:
+        return None
+    shifts = dict.fromkeys(1 + number * (len(a) - 2) // SHIFTS for number in range(SHIFTS))
+    found = [correlation(a.ravel(), np.roll(b, shift, axis=0).ravel()) for shift in shifts]
+    return max((r for r in found if r is not None), default=0.0)
 
 
 def _one_draw(a: NDArray[np.float64], b: NDArray[np.float64]) -> tuple[NDArray[np.bool_], float | None]:

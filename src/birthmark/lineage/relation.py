@@ -111,7 +111,7 @@ def _birth(pairings: Sequence[Pairing], told: list[str]) -> float | None:
         if each.fresh is not None
         and each.fresh.rarer_than(SIGNIFICANT)
         and each.fresh.r is not None
-        and each.fresh.r >= LEAST_R
+        and each.fresh.r >= LEAST_R + max(0.0, each.shifted or 0.0)
     ]
     proofs = sorted(((p, each) for p, each in found if p is not None), key=lambda one: one[0])
     for p, each in proofs[:4]:
