@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 from birthmark.errors import UnknownName, UsageError
 from birthmark.generators.philox import key_of
-from birthmark.numerics.dtypes import FORMATS, is_float, itemsize
+from birthmark.numerics.dtypes import FORMATS
 from birthmark.samplers.arithmetic import code_of
 from birthmark.samplers.fill import standard_at
 from birthmark.samplers.integers import BOUNDED, RANGES
+from birthmark.samplers.per_call import OneEach
 
 #: Elements that are worked on at a time.
 CHUNK: Final = 1 << 19
@@ -30,7 +31,7 @@ _EACH_LANES: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Bernoulli:
+class Bernoulli(OneEach):
     """A draw of truth values.
 
     Attributes:
@@ -52,16 +53,6 @@ class Bernoulli:
     def source(self) -> Literal["uniform"]:
         """Truth values are made from uniforms in (0, 1]."""
         return "uniform"
-
-    @property
-    def unroll(self) -> int:
-        """Values a call."""
-        return 2 if self.dtype == "float64" else 4
-
-    @property
-    def width(self) -> int:
-        """Bytes of a stored element."""
-        return itemsize(self.dtype) if is_float(self.dtype) else RANGES[self.dtype][0]
 
     def finish(self, raw: NDArray[Any]) -> NDArray[np.bool_]:
         """The truth values of uniforms of any shape."""

@@ -24,10 +24,11 @@ from numpy.typing import NDArray
 
 from birthmark.errors import UnknownName, UsageError
 from birthmark.numerics.compiled import fma, kernel
-from birthmark.numerics.dtypes import FORMATS, format_of, is_float, itemsize, round_to
+from birthmark.numerics.dtypes import FORMATS, format_of, is_float, round_to
 from birthmark.numerics.sine import cosine, sine
 from birthmark.samplers.exponential import fast_log
 from birthmark.samplers.integers import BOUNDED, RANGES
+from birthmark.samplers.per_call import OneEach
 
 _LOG2_E = np.uint32(0x3FB8AA3B).view(np.float32)
 _PI = np.float32(math.pi)
@@ -38,7 +39,7 @@ _TURN_STEPS = np.float64(2.0**25)
 
 
 @dataclass(frozen=True, slots=True)
-class LogNormal:
+class LogNormal(OneEach):
     """`log_normal_(mean, std)`: mean and std of the logarithm; std above 0."""
 
     mean: float = 1.0
@@ -57,16 +58,6 @@ class LogNormal:
         """It is made from standard normals."""
         return "normal"
 
-    @property
-    def unroll(self) -> int:
-        """Values a call."""
-        return 2 if self.dtype == "float64" else 4
-
-    @property
-    def width(self) -> int:
-        """Bytes of a stored element."""
-        return itemsize(self.dtype)
-
     def finish(self, raw: NDArray[Any]) -> NDArray[Any]:
         """The values of standard normals of any shape; float64 for a float64 draw, else float32."""
         with np.errstate(over="ignore"):
@@ -80,7 +71,7 @@ class LogNormal:
 
 
 @dataclass(frozen=True, slots=True)
-class Cauchy:
+class Cauchy(OneEach):
     """`cauchy_(median, sigma)`; sigma above 0."""
 
     median: float = 0.0
@@ -99,16 +90,6 @@ class Cauchy:
         """It is made from uniforms in (0, 1]."""
         return "uniform"
 
-    @property
-    def unroll(self) -> int:
-        """Values a call."""
-        return 2 if self.dtype == "float64" else 4
-
-    @property
-    def width(self) -> int:
-        """Bytes of a stored element."""
-        return itemsize(self.dtype)
-
     def finish(self, raw: NDArray[Any]) -> NDArray[Any]:
         """The values of uniforms of any shape; float64 for a float64 draw, else float32."""
         if self.dtype == "float64":
@@ -122,7 +103,7 @@ class Cauchy:
 
 
 @dataclass(frozen=True, slots=True)
-class Geometric:
+class Geometric(OneEach):
     """`geometric_(p)`: trials up to the first success of probability p, between 0 and 1."""
 
     p: float
@@ -141,16 +122,6 @@ class Geometric:
     def source(self) -> Literal["uniform"]:
         """It is made from uniforms in (0, 1]."""
         return "uniform"
-
-    @property
-    def unroll(self) -> int:
-        """Values a call."""
-        return 2 if self.dtype == "float64" else 4
-
-    @property
-    def width(self) -> int:
-        """Bytes of a stored element."""
-        return itemsize(self.dtype) if is_float(self.dtype) else RANGES[self.dtype][0]
 
     def finish(self, raw: NDArray[Any]) -> NDArray[Any]:
         """The values of uniforms of any shape; float64 or float32 for float dtypes, int64 for integers.

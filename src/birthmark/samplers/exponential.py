@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 
 from birthmark.errors import UnknownName, UsageError
 from birthmark.numerics.compiled import kernel
-from birthmark.numerics.dtypes import format_of, itemsize, round_to
+from birthmark.numerics.dtypes import format_of, round_to
 from birthmark.numerics.erfinv import log2
+from birthmark.samplers.per_call import OneEach
 
 VERSIONS: Final = ("1.10+", "1.9-")
 
@@ -33,7 +34,7 @@ _LEAST_LOG_64 = np.float64(-(2.0**-53))
 
 
 @dataclass(frozen=True, slots=True)
-class Exponential:
+class Exponential(OneEach):
     """A draw of exponentials.
 
     Attributes:
@@ -57,16 +58,6 @@ class Exponential:
     def source(self) -> Literal["uniform"]:
         """Exponentials are made from uniforms in (0, 1]."""
         return "uniform"
-
-    @property
-    def unroll(self) -> int:
-        """Values a call."""
-        return 2 if self.dtype == "float64" else 4
-
-    @property
-    def width(self) -> int:
-        """Bytes of a stored element."""
-        return itemsize(self.dtype)
 
     def finish(self, raw: NDArray[Any]) -> NDArray[Any]:
         """The values of uniforms of any shape; float64 for a float64 draw, else float32."""
