@@ -52,8 +52,9 @@ def locate_selections(
         reach: the last word that is looked at.
         of: the tensor that gave the seed, for the notes.
         nominals: scales that are likely.
-        ends: words up to the end of each known draw. A tensor that starts right there is one of so few
-            suppositions, not of all words that were looked at.
+        ends: words up to the end of each known draw, where others often start. Trials are weighed before
+            anything is seen (weighted Bonferroni): one half of the chance of an error goes to these few
+            places, the other to all words that are looked at.
 
     Returns:
         A candidate for each tensor, None where it lies nowhere.
@@ -67,7 +68,7 @@ def locate_selections(
     for number, index in zip(there, locate(words, seed, reach), strict=True):
         reading = read[number]
         if index is not None and reading is not None:
-            trials = len(set(ends)) if index in ends else max(1, reach)
+            trials = 2 * (len(set(ends)) if index in ends else max(1, reach))
             found[number] = candidate_at(
                 selections[number], seed, index, likely, how=how, trials=trials, reading=reading
             )

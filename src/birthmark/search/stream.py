@@ -84,7 +84,7 @@ def locate(tensors: Sequence[Words], seed: int, reach: int) -> list[int | None]:
     Args:
         tensors: what is known of the words of each tensor, counted from its first.
         seed: its low 32 bits.
-        reach: the last word that is looked at.
+        reach: how many words are looked at, as the first of an anchor.
 
     Returns:
         For each tensor the place that most of its anchors agree on, None where none fits.
@@ -99,7 +99,8 @@ def locate(tensors: Sequence[Words], seed: int, reach: int) -> list[int | None]:
     window = window_at(seed, 0)
     for start in range(0, max(0, reach), CHUNK):
         outputs = temper(continued(window, CHUNK + span + SIZE)) & _SHOWN
-        count = _scan(outputs, CHUNK, begins, members, anchors.offset, anchors.low, anchors.high, hits)
+        places = min(CHUNK, reach - start)
+        count = _scan(outputs, places, begins, members, anchors.offset, anchors.low, anchors.high, hits)
         for place, anchor in hits[:count].tolist():
             index = start + place - int(anchors.position[anchor])
             votes[int(anchors.tensor[anchor])][index] += 1
