@@ -1,9 +1,9 @@
 """How surprising a score is: Gaussian tails and trials, as base-10 logarithms that never underflow.
 
-Under a wrong seed the predicted values are independent of the stored ones, so r sqrt(n) is standard normal for
-large n, whatever the stored values are. For small n its tail is lighter, since r cannot exceed 1: with n = 64,
-10^8 decoys exceed 1.5 sigma 3 % more often than a normal does, and from 2.5 sigma on ever more rarely
-(`birthmark.calibration.tail`, docs/calibration.md).
+Under a wrong seed the predicted values are independent of the stored ones, so r sqrt(n) is standard normal
+for large n, whatever the stored values are. For small n its tail is lighter, since r cannot exceed 1: with
+n = 64, 10^8 decoys exceed 1.5 sigma 3 % more often than a normal does, and from 2.25 sigma on ever more
+rarely (`birthmark.calibration.tail`, docs/calibration.md).
 """
 
 from __future__ import annotations
