@@ -75,6 +75,6 @@ def stage_text(stage: StageReport) -> str:
     if stage.at_least is not None:
         layouts = f"every layout of at least {stage.at_least:,} threads"
     return (
-        f"{stage.name}: {stage.seeds:,} seeds, {layouts}, {stage.probes} "
+        f"{stage.name}: {stage.seeds:,} seed{'' if stage.seeds == 1 else 's'}, {layouts}, {stage.probes} "
         f"probe{'' if stage.probes == 1 else 's'}, {progress}"
     )

@@ -317,7 +317,7 @@ def _texts(places: Sequence[Place], seeds: NDArray[np.uint64]) -> list[str]:
     tried = f"the {len(seeds):,} likeliest seeds of the dictionary" if len(seeds) > 1 else f"seed {seeds[0]}"
     texts = []
     for (who, what, where), shards in found.items():
-        counts = f" ({', '.join(str(each) for each in shards)})" if shards[0] > 1 else ""
+        counts = f" ({', '.join(str(each) for each in sorted(set(shards)))})" if shards[0] > 1 else ""
         texts.append(
             f"one {what} (PyTorch on CUDA or ROCm, Philox) at {where}{counts}, as supposed by {who}, scale "
             f"estimated: {tried}"
