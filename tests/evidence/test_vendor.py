@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,12 +12,14 @@ import pytest
 from birthmark.evidence.arithmetic import compare_arithmetics
 from birthmark.evidence.case import Case
 from birthmark.evidence.fit import Fit, fit
+from birthmark.evidence.plain_float64 import plain_normals
 from birthmark.evidence.vendor import (
     ENOUGH_STAND_IN,
     TELLING_BFLOAT16,
     VendorTest,
     against_amd,
     against_float64,
+    imitation,
     statement,
 )
 
@@ -115,6 +118,40 @@ def test_a_gpu_is_told_from_a_program_in_float64(make_case: MakeCase) -> None:
     assert turned.log10 == pytest.approx(-gpu.likelihood.log10)
 
 
+def test_a_program_in_float64_is_no_gpu_of_either_vendor(make_case: MakeCase) -> None:
+    """Its values are nearer to AMD's stand-ins than to NVIDIA's, and named as the program's all the same."""
+    case = make_case(stored="float32", rows=np.arange(4000, 4020))
+    chosen = fit(case.hypothesis, case.seed, case.selection, case.dtype)
+    assert isinstance(chosen, Fit)
+    every = case.everything
+    normals = plain_normals(chosen.hypothesis, case.seed, every.indices)
+    assert normals is not None
+    made = replace(every, values=np.asarray(np.float32(chosen.scale.value * normals), np.float64))
+    found = compare_arithmetics(chosen, case.seed, made, "float32")
+
+    assert found is not None
+    assert found.not_excluded == ()
+    assert found.vendor.imitated
+    assert "plain float64" in found.vendor.statement
+    assert found.vendor.likelihood is None
+    assert found.vendor.amd > found.vendor.nvidia
+    real = compare_arithmetics(chosen, case.seed, every, "float32")
+    assert real is not None
+    assert not real.vendor.imitated
+
+
+@pytest.mark.parametrize(("best", "plain"), [(0, 9), (30, 100), (100, 0)])
+def test_few_or_divided_values_name_no_program(best: int, plain: int) -> None:
+    """Ten values and four fifths of them are needed."""
+    assert imitation(best, plain, best_name="AMD's") is None
+
+
+def test_agreement_by_chance_has_no_ratio() -> None:
+    """Where nearly all telling values hold neither side's, a lead among the rest is worth nothing."""
+    assert against_amd(55, 110, 2454) is None
+    assert against_amd(55, 110, 200) is not None
+
+
 def test_values_that_tell_nothing_have_no_ratio() -> None:
     """Where no value holds either arithmetic's there is nothing to weigh."""
     assert against_amd(0, 0) is None
@@ -128,10 +165,13 @@ def test_values_that_tell_nothing_have_no_ratio() -> None:
         (7, 7, 0, "cannot separate"),
         (100, 100, 0, "NVIDIA's as far as"),
         (100, 0, 95, "as the stand-in tables model it"),
-        (100, 5, 40, "looks like AMD's"),
+        (100, 20, 40, "looks like AMD's"),
+        (100, 5, 40, "not NVIDIA's, nor AMD's"),
         (100, 40, 5, "looks like NVIDIA's"),
         (100, 30, 25, "does not decide"),
         (100, 0, 0, "does not decide"),
+        (1000, 50, 110, "chance gives"),
+        (1000, 90, 240, "not NVIDIA's, nor AMD's"),
     ],
 )
 def test_statement_never_claims_more_than_the_counts(

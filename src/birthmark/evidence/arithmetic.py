@@ -26,6 +26,7 @@ from birthmark.evidence.vendor import (
     VendorTest,
     against_amd,
     against_float64,
+    imitation,
     statement,
 )
 from birthmark.hypothesis import Arithmetic
@@ -34,7 +35,10 @@ from birthmark.numerics.dtypes import round_to
 
 @dataclass(frozen=True, slots=True)
 class ArithmeticTest:
-    """Which arithmetics remain possible, the one that fits best first, and the vendors' counts."""
+    """Which arithmetics remain possible, the one that fits best first, and the vendors' counts.
+
+    None remains where a program in plain float64 made the values.
+    """
 
     not_excluded: tuple[Arithmetic, ...]
     vendor: VendorTest
@@ -66,10 +70,14 @@ def compare_arithmetics(fit: Fit, seed: int, elements: Elements, dtype: str) -> 
         other for other in ARITHMETICS if other != best and not _excluded(best, other, predicted, elements)
     ]
     nvidia = best if best != "amd" else "nvidia-volta+"
-    imitated = _imitated(fit, seed, elements, dtype) if best != "amd" else None
-    return ArithmeticTest(
-        (best, *rest), _vendors(predicted[nvidia], predicted["amd"], imitated, elements, dtype)
-    )
+    plain = _imitated(fit, seed, elements, dtype)
+    vendor = _vendors(predicted[nvidia], predicted["amd"], plain, elements, dtype)
+    if plain is not None:
+        _, of_gpu, of_program = _counted(predicted[best], plain, elements)
+        name = "AMD's" if best == "amd" else "NVIDIA's"
+        if (text := imitation(of_gpu, of_program, best_name=name)) is not None:
+            return ArithmeticTest((), replace(vendor, statement=text, likelihood=None, imitated=True))
+    return ArithmeticTest((best, *rest), vendor)
 
 
 def _imitated(fit: Fit, seed: int, elements: Elements, dtype: str) -> NDArray[Any] | None:
@@ -105,14 +113,14 @@ def _vendors(
     float64 = None
     if plain is not None:
         counts = _counted(nvidia, plain, elements)
-        float64 = Counts(*counts, against_float64(*counts[1:]))
+        float64 = Counts(*counts, against_float64(*counts[1:], counts[0]))
     return VendorTest(
         total,
         first,
         second,
         total - first - second,
         statement(total, first, second, of=len(elements), dtype=dtype),
-        against_amd(first, second),
+        against_amd(first, second, total),
         float64,
     )
 

@@ -11,7 +11,9 @@ known, so each proposition is an average over s:
 - A program that computes in float64: as NVIDIA with the sides exchanged.
 
 The likelihood ratio of the two averages grows with the counts, but no faster than the unknown tables allow;
-it never is certainty.
+it never is certainty. Where most telling values hold neither side's, the few that do agree by chance, and no
+ratio is taken. Against NVIDIA it speaks for *another* arithmetic: not every other one is AMD's, and one that
+can be told, a program in plain float64, is asked for by name.
 """
 
 from __future__ import annotations
@@ -32,6 +34,9 @@ ENOUGH_KNOWN: Final = 3
 ENOUGH_STAND_IN: Final = 10
 #: Of the telling values, the share that must side with the one that is kept.
 CLEAR: Final = 0.8
+#: Of the telling values, the share that must hold either side's value: last bits that were changed since, or
+#: that a third arithmetic made, agree with either in a twentieth or a tenth each, by chance.
+LEAST_AGREEING: Final = 0.25
 #: Of normals stored in bfloat16, the share that NVIDIA and AMD store differently: 205 in a million.
 TELLING_BFLOAT16: Final = 205e-6
 #: The averages of the module's head.
@@ -50,7 +55,7 @@ class Counts:
         discriminating: how many.
         nvidia: how many of them hold NVIDIA's value.
         other: how many hold the other's.
-        likelihood: of NVIDIA's arithmetic against the other; None where no value holds either.
+        likelihood: of NVIDIA's arithmetic against the other; None where too few values hold either.
     """
 
     discriminating: int
@@ -74,8 +79,9 @@ class VendorTest:
         amd: how many hold that of AMD (with stand-in tables).
         neither: how many hold another one.
         statement: the same in words.
-        likelihood: of NVIDIA against AMD; None where no value tells.
+        likelihood: of NVIDIA against AMD; None where too few values tell, or neither of the two made them.
         float64: the same counts against a program that computes in float64; None where it was not asked.
+        imitated: whether such a program made the values, and no GPU.
     """
 
     discriminating: int
@@ -85,20 +91,30 @@ class VendorTest:
     statement: str
     likelihood: Likelihood | None = None
     float64: Counts | None = None
+    imitated: bool = False
 
 
-def against_amd(nvidia: int, amd: int) -> Likelihood | None:
-    """The likelihood ratio of NVIDIA's arithmetic against AMD's, averaged over AMD's unknown tables."""
-    return _ratio(nvidia, amd, lambda n, a: _beta(n, a, *STAND_IN), "AMD's, whatever its tables are")
+def against_amd(nvidia: int, amd: int, of: int | None = None) -> Likelihood | None:
+    """The likelihood ratio of NVIDIA's arithmetic against AMD's, averaged over AMD's unknown tables.
+
+    Args:
+        nvidia: telling values that hold NVIDIA's value.
+        amd: those that hold that of AMD's stand-in.
+        of: all telling values; None where they are these.
+    """
+    name = "AMD's, whatever its tables are, or a third"
+    return _ratio(nvidia, amd, of, lambda n, a: _beta(n, a, *STAND_IN), name)
 
 
-def against_float64(nvidia: int, plain: int) -> Likelihood | None:
-    """The likelihood ratio of NVIDIA's arithmetic against plain float64."""
-    return _ratio(nvidia, plain, lambda n, a: _known(a, n), "that of a program that computes in float64")
+def against_float64(nvidia: int, plain: int, of: int | None = None) -> Likelihood | None:
+    """The likelihood ratio of NVIDIA's arithmetic against plain float64; the arguments as before."""
+    return _ratio(nvidia, plain, of, lambda n, a: _known(a, n), "that of a program that computes in float64")
 
 
-def _ratio(n: int, a: int, other: Callable[[int, int], float], name: str) -> Likelihood | None:
-    if n + a == 0:
+def _ratio(
+    n: int, a: int, of: int | None, other: Callable[[int, int], float], name: str
+) -> Likelihood | None:
+    if n + a == 0 or n + a < LEAST_AGREEING * (of or 0):
         return None
     log10 = (_known(n, a) - other(n, a)) / math.log(10.0)
     return Likelihood(
@@ -148,6 +164,17 @@ def statement(discriminating: int, nvidia: int, amd: int, *, of: int | None = No
         return f"The arithmetic is NVIDIA's as far as it is known: {counts} (AMD's tables are stand-ins)."
     if amd >= CLEAR * discriminating:
         return f"The arithmetic is AMD's as the stand-in tables model it: {counts}."
+    neither = discriminating - nvidia - amd
+    if nvidia + amd < LEAST_AGREEING * discriminating:
+        return (
+            f"The arithmetic does not decide between the vendors: {counts}, as many as chance gives; the "
+            f"other {neither:,} hold neither value."
+        )
+    if amd > 1.5 * nvidia and neither > 0.5 * discriminating:
+        return (
+            f"The arithmetic is not NVIDIA's, nor AMD's as the stand-in tables model it: {counts}, "
+            f"{neither:,} neither's. AMD's real tables, or a program that imitates a GPU, would explain that."
+        )
     if amd > 1.5 * nvidia:
         return (
             f"The arithmetic looks like AMD's rather than NVIDIA's: {counts}; "
@@ -158,3 +185,19 @@ def statement(discriminating: int, nvidia: int, amd: int, *, of: int | None = No
             f"The arithmetic looks like NVIDIA's rather than AMD's: {counts}; the rest agrees with neither."
         )
     return f"The arithmetic does not decide between the vendors: {counts}."
+
+
+def imitation(best: int, plain: int, *, best_name: str) -> str | None:
+    """The sentence for values that a program in plain float64 made; None where the counts do not show that.
+
+    Args:
+        best: values that hold what the GPU arithmetic that fits best would store, and not the program's.
+        plain: those that hold the program's and not that one's.
+        best_name: whose arithmetic that is.
+    """
+    if plain < ENOUGH_STAND_IN or plain < CLEAR * (best + plain):
+        return None
+    return (
+        f"No GPU's arithmetic made these values, but that of a program in plain float64: of {best + plain:,} "
+        f"values that tell it from {best_name}, the GPU's that fits best, {plain:,} are the program's."
+    )

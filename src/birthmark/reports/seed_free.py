@@ -285,5 +285,5 @@ def _vendor(test: PairArithmetic | None) -> VendorModel | None:
         amd=amd,
         neither=telling - nvidia - amd,
         statement=test.statement,
-        likelihood=likelihood_model(against_amd(nvidia, amd)),
+        likelihood=likelihood_model(against_amd(nvidia, amd, telling)),
     )
