@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from birthmark.weak_map.moments import NORMAL_95, Moments, fisher, kept, levelled_r, stored_r, sums_of
+from birthmark.evidence.score import NORMAL_95, fisher
+from birthmark.weak_map.moments import Moments, kept, levelled_r, stored_r, sums_of
 
 
 def some(rows: int = 30, columns: int = 20) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

@@ -68,7 +68,7 @@ def census(checkpoint: Checkpoint, judgement: Judgement, surveyed: NDArray[np.in
     case = judgement.case
     rows, columns = matrix_shape(case.shape)
     by_column = case.axis == "column"
-    first, last = _rows_of_rank(judgement, rows)
+    first, last = rows_of_rank(judgement, rows)
     total = columns if by_column else last - first
     if rows * columns > MOST:
         units = surveyed if by_column else surveyed[(surveyed >= first) & (surveyed < last)]
@@ -87,7 +87,8 @@ def census(checkpoint: Checkpoint, judgement: Judgement, surveyed: NDArray[np.in
     )
 
 
-def _rows_of_rank(judgement: Judgement, rows: int) -> tuple[int, int]:
+def rows_of_rank(judgement: Judgement, rows: int) -> tuple[int, int]:
+    """The rows first <= i < last of the shard that a judgement is about, of so many rows of its tensor."""
     rank, ways = judgement.case.rank, judgement.case.hypothesis.sharding.ways
     if rank is None:
         return 0, rows

@@ -39,6 +39,8 @@ class Judgement:
         notes: remarks on the numbers, one sentence or two each.
         as_stored: for a faint trace, whose scores are those of levelled values: the score of all values as
             they are stored; None elsewhere.
+        rows_moved: the score of the hold-out with each unit's values held against the next unit's prediction;
+            None where there are fewer than two units.
         combination: for one draw of a merge: how the draws add up, this one first; None elsewhere.
     """
 
@@ -58,6 +60,7 @@ class Judgement:
     arithmetic: ArithmeticTest | None
     notes: tuple[str, ...]
     as_stored: Score | None = None
+    rows_moved: Score | None = None
     combination: Combination | None = None
 
     @property

@@ -21,6 +21,7 @@ from birthmark.evidence.exactness import tally
 from birthmark.evidence.fit import Fit
 from birthmark.evidence.judgement import Judgement
 from birthmark.evidence.layouts import compare_layouts, next_best
+from birthmark.evidence.moved import score_moved
 from birthmark.evidence.nominal import nominals
 from birthmark.evidence.scale import Scale
 from birthmark.evidence.score import LEAST, score
@@ -88,6 +89,13 @@ def weigh_merged(case: Case) -> Judgement:
         arithmetic=None,
         notes=(),
         combination=sum_,
+        rows_moved=score_moved(
+            left.keep(hidden),
+            left.keep(~hidden),
+            case.shape,
+            case.axis,
+            lambda indices: fit.hypothesis.standard(seed, indices),
+        ),
     )
     return replace(judgement, notes=_remarks(judgement, sum_))
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from birthmark.evidence.decoys import Decoys
 from birthmark.evidence.elements import Elements
 from birthmark.evidence.exactness import Exactness, Units, tally
+from birthmark.evidence.moved import score_moved
 from birthmark.evidence.origin_prediction import OriginPrediction, predict, score_decoys
 from birthmark.evidence.score import Score, score
 from birthmark.evidence.verdict import Grounds, judge_grounds
@@ -73,6 +74,8 @@ class OriginJudgement:
         arithmetics: those that predict as many values as the best; more than one where they agree.
         seed_plus_one: the next seed's score on the hold-out.
         place_plus_one: the score there one word later; None where the generator has no places.
+        rows_moved: the score there with each unit's values held against the next unit's prediction; None for
+            fewer than two units.
         decoys: the measured background.
     """
 
@@ -90,6 +93,7 @@ class OriginJudgement:
     seed_plus_one: Score
     place_plus_one: Score | None
     decoys: Decoys
+    rows_moved: Score | None = None
 
     @property
     def origin(self) -> Origin:
@@ -140,6 +144,7 @@ def weigh_origin(case: OriginCase) -> OriginJudgement:
         seed_plus_one=score(hidden.values, false.standard(hidden.indices)),
         place_plus_one=None if later is None else score(hidden.values, later.standard(hidden.indices)),
         decoys=decoys,
+        rows_moved=score_moved(hidden, seen, case.shape, case.axis, origin.standard),
     )
 
 

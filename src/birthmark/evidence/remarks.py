@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from birthmark.evidence.exactness import PREDICTED_SHARE
+from birthmark.evidence.score import fisher
 from birthmark.evidence.significance import SIGNIFICANT
 
 if TYPE_CHECKING:
@@ -45,11 +46,10 @@ def _trace(judgement: Judgement) -> list[str]:
             f"one size, outliers brought in. As stored the {stored.n:,} values correlate at {stored.r:.4f} "
             "with the draw."
         )
-    if holdout.r is not None:
-        half = 1.96 * (1.0 - holdout.r**2) / holdout.n**0.5
+    if holdout.r is not None and (ends := fisher(holdout.r, holdout.n)) is not None:
         found.append(
-            f"On the hold-out the correlation is {holdout.r:.4f}, with a 95 % interval from "
-            f"{holdout.r - half:.4f} to {holdout.r + half:.4f}."
+            f"On the hold-out the correlation is {holdout.r:.4f}, with a 95 % interval from {ends[0]:.4f} to "
+            f"{ends[1]:.4f}."
         )
     return found
 

@@ -6,7 +6,9 @@ of sigma is far above the exact one, so small samples are never overrated.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +17,8 @@ from birthmark.evidence.significance import after_trials, log10_tail
 
 #: Two points always lie on a line; below this number a correlation says nothing.
 LEAST = 3
+#: Standard errors on either side of an interval of 95 %.
+NORMAL_95: Final = 1.959963984540054
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,17 @@ def correlation(x: NDArray[np.float64], y: NDArray[np.float64]) -> float | None:
     if a is None or b is None:
         return None
     return float(np.clip(dot(a, b), -1.0, 1.0))
+
+
+def fisher(r: float, n: float) -> tuple[float, float] | None:
+    """The interval of 95 % of a correlation, by Fisher's z; None for fewer than 4 values or |r| = 1.
+
+    Source: Fisher, "On the probable error of a coefficient of correlation", Metron 1 (1921).
+    """
+    if n < 4 or not abs(r) < 1.0:
+        return None
+    middle, reach = math.atanh(r), NORMAL_95 / math.sqrt(n - 3)
+    return math.tanh(middle - reach), math.tanh(middle + reach)
 
 
 def dot(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:

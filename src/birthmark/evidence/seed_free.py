@@ -85,18 +85,21 @@ class SeedFree:
     trials: int = 0
 
 
-def seed_free(checkpoint: Checkpoint, survivors: Survivors) -> SeedFree:
+def seed_free(
+    checkpoint: Checkpoint, survivors: Survivors, *, layouts: Sequence[int] | None = None
+) -> SeedFree:
     """Read the layout, or the generator's family, off a tensor's survivors: the one way in.
 
     Args:
         checkpoint: where the values lie; `MOST` survivors at most are read, the first ones.
         survivors: what the survey saw in the tensor.
+        layouts: the G's to try; None for every G of 16 to 512 SMs and of the device table.
     """
     if survivors.distribution != "normal":
         return SeedFree("refused", "only a normal draw comes in pairs, and these values look uniform", 0)
     if itemsize(survivors.dtype) < 4:
         return SeedFree("refused", coarse(survivors.dtype), 0)
-    return read_layout(read(checkpoint, survivors), survivors.shape, survivors.dtype)
+    return read_layout(read(checkpoint, survivors), survivors.shape, survivors.dtype, layouts=layouts)
 
 
 def read_layout(

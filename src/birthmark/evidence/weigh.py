@@ -18,6 +18,7 @@ from birthmark.evidence.fit import Fit, fit, unfitted
 from birthmark.evidence.judgement import Judgement as Judgement
 from birthmark.evidence.layouts import compare_layouts, next_best
 from birthmark.evidence.linear_mixture import weigh_merged
+from birthmark.evidence.moved import score_moved
 from birthmark.evidence.prediction import predict
 from birthmark.evidence.remarks import remarks
 from birthmark.evidence.score import LEAST, Score, score
@@ -88,6 +89,13 @@ def weigh(case: Case) -> Judgement:
         arithmetic=compare_arithmetics(chosen, seed, kept, dtype) if exact else None,
         notes=(),
         as_stored=score(everything.values, standard) if faint else None,
+        rows_moved=score_moved(
+            scored.holdout,
+            scored.selection,
+            case.shape,
+            case.axis,
+            lambda indices: hypothesis.standard(seed, indices),
+        ),
     )
     return replace(judgement, notes=remarks(judgement))
 

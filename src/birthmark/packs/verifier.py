@@ -26,10 +26,11 @@ from birthmark.packs.origins import AnyCase, unpack_any
 from birthmark.packs.parts import canonical, read_json
 from birthmark.packs.weighing import Check, Weighed, survivors_check, weigh_any
 from birthmark.reports.limits import limits
+from birthmark.reports.questions import questions
 from birthmark.reports.reading import Finding, Reading, from_json
 
 #: Keys of a finding that the rows of a pack do not decide.
-NOT_FROM_ROWS = frozenset({"survivors", "altered", "declared", "stands_for"})
+NOT_FROM_ROWS = frozenset({"survivors", "altered", "declared", "stands_for", "trained", "without_seed"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,3 +190,6 @@ def _verdict(reading: Reading, weighed: list[Weighed], *, same_version: bool) ->
         )
     if same_version and reading.limits != limits(found, reading.findings, reading.searched):
         raise PackError("the reading's limits are not those that its findings have.")
+    given = "questions" in reading.model_fields_set
+    if same_version and given and reading.questions != questions(reading.findings, reading.mixtures):
+        raise PackError("the reading's questions are not answered as its findings answer them.")

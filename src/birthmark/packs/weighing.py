@@ -91,7 +91,9 @@ def _of_layout_and_seed(name: str, case: Case, declared: DeclaredModel | None) -
     judged = Judged(judgement, None)
     found = finding(judged, declared)
     exact = judgement.outcome in ("match", "seed-only")
-    controls = f"seed + 1, the next layout, {judgement.decoys.count:,} decoys and the vendor test."
+    controls = (
+        f"seed + 1, moved rows, the next layout, {judgement.decoys.count:,} decoys and the vendor test."
+    )
     checks = (*_scores(name, found, "seed and layout"), Check(f"{name}, controls", "recomputed", controls))
     return Weighed(found, claim(judged), judgement.units if exact else None, checks)
 
@@ -101,7 +103,7 @@ def _of_origin(name: str, case: OriginCase, declared: DeclaredModel | None) -> W
     if judgement.outcome == "none":
         raise _unsupported(name, judgement.reason)
     found = origin_finding(judgement, judgement.units, declared)
-    controls = f"seed + 1, the next place in the stream and {judgement.decoys.count:,} decoys."
+    controls = f"seed + 1, moved rows, the next place in the stream and {judgement.decoys.count:,} decoys."
     checks = [*_scores(name, found, "seed and index"), Check(f"{name}, controls", "recomputed", controls)]
     if found.solve is not None:
         detail = (

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from birthmark import __version__
 from birthmark.checkpoints.interface import Checkpoint
@@ -13,11 +14,13 @@ from birthmark.evidence.seed_free import SeedFree
 from birthmark.evidence.solved import HostLook, SolvedReading
 from birthmark.evidence.verdict import Claim, overall
 from birthmark.reports.account import NOTHING_SEARCHED
+from birthmark.reports.controls import with_controls
 from birthmark.reports.digests import digested
 from birthmark.reports.findings import finding
 from birthmark.reports.limits import limits
 from birthmark.reports.meaning import with_meaning
 from birthmark.reports.mixtures import mixtures
+from birthmark.reports.questions import questions
 from birthmark.reports.reading import (
     CheckpointModel,
     DeclaredModel,
@@ -42,6 +45,7 @@ def assemble(
     revision: str | None = None,
     declared: DeclaredModel | None = None,
     layouts: Sequence[tuple[Survivors, SeedFree]] = (),
+    confirmed: Mapping[str, SeedFree] = MappingProxyType({}),
     solved: Sequence[SolvedReading] = (),
     looks: Sequence[HostLook] = (),
     notes: Sequence[str] = (),
@@ -57,6 +61,7 @@ def assemble(
         revision: the pinned revision of a remote checkpoint; None for a local one.
         declared: a seed that the checkpoint's own files declare.
         layouts: what was read without a seed, whatever came of it, each with the survivors it was read from.
+        confirmed: tensors of the findings whose layout was read once more without the seed.
         solved: the draws without a launch layout that were found.
         looks: each look for such draws, whatever came of it.
         notes: what else a reader should know.
@@ -76,6 +81,7 @@ def assemble(
     findings += [solved_finding(one, declared) for one in solved]
     remarks += solved_notes(solved, looks)
     findings, mixed = mixtures(checkpoint, findings, reported, solved)
+    findings = with_controls(checkpoint, findings, reported, solved, confirmed)
     findings, meaning_notes = with_meaning(checkpoint, findings)
     remarks += meaning_notes
     searched = with_looks(with_layouts(searched, layouts), looks, len(solved))
@@ -106,6 +112,7 @@ def assemble(
             )
         ),
         mixtures=mixed,
+        questions=questions(findings, mixed),
     )
 
 
@@ -180,6 +187,6 @@ def _about(reported: Sequence[Judged], findings: Sequence[Finding]) -> list[str]
             "share is null where the survivors of a tensor have one origin, merge where they are one draw "
             "and no weighted sum. index and solve are null: they belong to other generators and methods. "
             "declared is null where the files declare no seed. likelihood is null where the selection does "
-            "not correlate or no hold-out remains."
+            "not correlate or no hold-out remains. Why trained or without_seed is null, the questions say."
         )
     return notes

@@ -273,7 +273,8 @@ def _bit_exact(judgement: Judgement) -> BitExactModel:
 
 
 def _controls(judgement: Judgement) -> ControlsModel:
-    following, decoys = judgement.next_layout, judgement.decoys
+    following, decoys, moved = judgement.next_layout, judgement.decoys, judgement.rows_moved
+    exact = judgement.outcome in ("match", "seed-only")
     return ControlsModel(
         seed_plus_one=SeedControlModel(score=score_model(judgement.seed_plus_one)),
         next_layout=LayoutControlModel(
@@ -284,6 +285,9 @@ def _controls(judgement: Judgement) -> ControlsModel:
         if following
         else None,
         decoys=decoys_model(decoys),
+        rows_moved=None if moved is None else SeedControlModel(score=score_model(moved)),
+        scored=judgement.units.ids.size if exact else 0,
+        unexplained=judgement.unexplained.size if exact else 0,
     )
 
 

@@ -152,49 +152,6 @@ class ShareModel(Part):
     hi: float
 
 
-class SeedControlModel(Part):
-    """The next seed, or the next place in the stream, scored on the hold-out."""
-
-    score: ScoreModel
-
-
-class LayoutControlModel(Part):
-    """The next-best layout, scored on the hold-out and on those elements that it predicts differently."""
-
-    threads: int
-    score: ScoreModel
-    differing: ScoreModel | None = None
-
-
-class DecoysModel(Part):
-    """The measured background: seeds known to be false, scored on (some of) the hold-out.
-
-    `log10_p_measured` is (decoys at least as high + 1) / (count + 1); `log10_p_least` the least that so many
-    can show; `statement` says where counting ends and an analytic tail takes over.
-    """
-
-    count: Count
-    max_sigma: float | None
-    n: Count = 0
-    mean: float | None = None
-    std: float | None = None
-    candidate_sigma: float | None = None
-    edges: list[float] = []
-    histogram: list[int] = []
-    log10_p_measured: float | None = None
-    log10_p_least: float | None = None
-    statement: str | None = None
-
-
-class ControlsModel(Part):
-    """Scores of what is known to be false."""
-
-    seed_plus_one: SeedControlModel
-    place_plus_one: SeedControlModel | None = None
-    next_layout: LayoutControlModel | None
-    decoys: DecoysModel
-
-
 class Float64Model(Part):
     """Elements that NVIDIA's arithmetic and plain float64 store differently, and whose value they hold."""
 

@@ -12,19 +12,24 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError
 
 from birthmark.errors import BirthmarkError
+from birthmark.reports.control_models import (
+    ControlsModel,
+    DecoysModel,
+    LayoutControlModel,
+    SeedControlModel,
+    TrainedModel,
+    WithoutSeedModel,
+)
 from birthmark.reports.models import (
     AlteredModel,
     BitExactModel,
     CheckpointModel,
-    ControlsModel,
     Count,
     DeclaredModel,
-    DecoysModel,
     DeviceModel,
     EitherModel,
     FileModel,
     Float64Model,
-    LayoutControlModel,
     LayoutModel,
     LikelihoodModel,
     MergeModel,
@@ -36,7 +41,6 @@ from birthmark.reports.models import (
     RowModel,
     SamplerModel,
     ScoreModel,
-    SeedControlModel,
     ShareModel,
     SolveModel,
     StandsForModel,
@@ -64,6 +68,7 @@ __all__ = [
     "MixtureModel",
     "MixturePartModel",
     "OtherDrawModel",
+    "QuestionModel",
     "Reading",
     "RowEvidenceModel",
     "RowModel",
@@ -75,8 +80,10 @@ __all__ = [
     "SolveModel",
     "StandsForModel",
     "SurvivorsModel",
+    "TrainedModel",
     "VendorModel",
     "Verdict",
+    "WithoutSeedModel",
     "from_json",
 ]
 
@@ -119,6 +126,8 @@ class Finding(Part):
     likelihood: LikelihoodModel | None = None
     stands_for: StandsForModel | None = None
     merge: MergeModel | None = None
+    trained: TrainedModel | None = None
+    without_seed: WithoutSeedModel | None = None
 
 
 class SearchedModel(Part):
@@ -140,6 +149,15 @@ class SearchedModel(Part):
     at_least_miss: float | None = None
 
 
+class QuestionModel(Part):
+    """What a critic would ask of the first finding, whether it was asked, and the answer or the reason."""
+
+    topic: str
+    question: str
+    asked: bool
+    answer: str
+
+
 class Reading(Part):
     """The result for a checkpoint."""
 
@@ -153,6 +171,7 @@ class Reading(Part):
     limits: list[str]
     notes: list[str]
     mixtures: list[MixtureModel] = Field(default_factory=list)
+    questions: list[QuestionModel] = Field(default_factory=list)
 
     def to_json(self, *, only_given: bool = False) -> str:
         """The reading as indented JSON, keys in the schema's order, with a final newline.

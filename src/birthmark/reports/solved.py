@@ -50,7 +50,7 @@ def origin_finding(
     """The same from a judgement and the units that it is claimed for."""
     case, origin, way = judgement.case, judgement.origin, judgement.case.found
     ids, altered = units.ids[units.predicted].tolist(), units.ids[units.altered].tolist()
-    later = judgement.place_plus_one
+    later, moved = judgement.place_plus_one, judgement.rows_moved
     return Finding(
         tensor=case.tensor,
         outcome="match",
@@ -93,6 +93,9 @@ def origin_finding(
             place_plus_one=None if later is None else SeedControlModel(score=score_model(later)),
             next_layout=None,
             decoys=decoys_model(judgement.decoys),
+            rows_moved=None if moved is None else SeedControlModel(score=score_model(moved)),
+            scored=judgement.units.ids.size,
+            unexplained=int((~judgement.units.predicted).sum()),
         ),
         vendor=None,
         likelihood=likelihood_model(

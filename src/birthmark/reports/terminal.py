@@ -14,6 +14,7 @@ from rich.text import Text
 
 from birthmark.reports import wording
 from birthmark.reports.outcomes import headline, propositions
+from birthmark.reports.questions import questions
 from birthmark.reports.reading import Finding, MixtureModel, Reading
 
 #: Findings that are shown in full; the others get a line each.
@@ -41,6 +42,10 @@ def render(reading: Reading, console: Console) -> None:
         _heading(console, "Also")
         for finding in rest:
             _bullet(console, _line(finding))
+    if reading.findings:
+        _heading(console, "What a critic would ask")
+        for one in reading.questions or questions(reading.findings, reading.mixtures):
+            _row(console, one.topic, wording.safe(f"{one.question} {one.answer}"))
     notes = [note for note in reading.notes if NULL_NOTE not in note]
     if reading.verdict == "not-searched":
         _list(console, "Why", notes[:1])
@@ -101,10 +106,6 @@ def _finding(finding: Finding, console: Console) -> None:
     _decoys(finding, console)
     if finding.likelihood is not None:
         _row(console, "Likelihood", wording.likelihood(finding.likelihood))
-    if finding.vendor is not None:
-        worth = finding.vendor.likelihood
-        more = "" if worth is None else f" Likelihood ratio for NVIDIA against AMD: 10^{worth.log10:.1f}."
-        _row(console, "Vendor", finding.vendor.statement + more)
 
 
 def _facts(finding: Finding) -> list[tuple[str, str]]:

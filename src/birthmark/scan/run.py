@@ -25,6 +25,7 @@ from birthmark.reports.assemble import assemble, not_searched
 from birthmark.reports.reading import DeclaredModel
 from birthmark.reports.surveyed import special_notes, why_not
 from birthmark.scan.along_trace import search_by_trace, trace_by_trace
+from birthmark.scan.controls import confirm_layouts
 from birthmark.scan.host import Sight, along_the_stream, by_elimination, on_the_lattice, sights
 from birthmark.scan.hosts import in_full_on_hosts, quickly
 from birthmark.scan.options import ScanOptions
@@ -117,6 +118,8 @@ def _search(state: State, targets: Sequence[Survivors], options: ScanOptions) ->
     elif state.solved:
         rest_of(state, state.solved[0].tensor, targets, wanted, cpu=False)
         along_the_stream(state, seen)
+    if state.predicted is not None and not state.stopped:
+        confirm_layouts(state, targets)
     return refusals
 
 
@@ -140,6 +143,7 @@ def _read(state: State, command: str, read: list[str]) -> Scan:
         tensors_read=read,
         declared=declared,
         layouts=layouts,
+        confirmed=state.confirmed,
         solved=state.solved,
         looks=state.looks,
         notes=state.notes,

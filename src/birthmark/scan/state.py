@@ -48,6 +48,7 @@ class State:
     searches: list[tuple[str, Searched]] = field(default_factory=list)
     judgements: list[Judgements] = field(default_factory=list)
     layouts: list[tuple[Survivors, SeedFree]] = field(default_factory=list)
+    confirmed: dict[str, SeedFree] = field(default_factory=dict)
     solved: list[SolvedReading] = field(default_factory=list)
     looks: list[HostLook] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)

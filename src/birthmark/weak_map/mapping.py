@@ -19,11 +19,12 @@ from numpy.typing import NDArray
 from birthmark.checkpoints.interface import Checkpoint
 from birthmark.devices.catalogue import sharing
 from birthmark.errors import UsageError
+from birthmark.evidence.score import NORMAL_95, fisher
 from birthmark.evidence.significance import SIGNIFICANT, after_trials, log10_tail
 from birthmark.weak_map.bands import Bands, Heads, bands_of
 from birthmark.weak_map.births import Aim, Predicted
 from birthmark.weak_map.controls import Background, Layouts, Sample, background, layouts, sample_of
-from birthmark.weak_map.moments import NORMAL_95, QUANTITIES, Moments, fisher, kept, levelled_r, stored_r
+from birthmark.weak_map.moments import QUANTITIES, Moments, kept, levelled_r, stored_r
 from birthmark.weak_map.pooling import Pooled, pool
 from birthmark.weak_map.result import BandScores, Interval, State, TensorTrace, Verdict, WeakMap
 from birthmark.weak_map.scanning import SHIFTS, Scanned, scan_tensor

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 #: The quantities that are summed over a unit, in the order of the rows of `Moments.sums`.
 QUANTITIES: Final = ("n", "a", "y", "aa", "yy", "ay", "x", "xx", "xy")
-#: Two standard errors, as an interval of 95 % takes them.
-NORMAL_95: Final = 1.959963984540054
 
 Sums = NDArray[np.float64]
 
@@ -86,17 +84,6 @@ def kept(sums: Sums, unit: float) -> Sums:
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(sums[4] > 0.0, sums[8] / sums[4], np.nan) * unit
-
-
-def fisher(r: float, n: float) -> tuple[float, float] | None:
-    """The interval of 95 % of a correlation, by Fisher's z; None for fewer than 4 values or |r| = 1.
-
-    Source: Fisher, "On the probable error of a coefficient of correlation", Metron 1 (1921).
-    """
-    if n < 4 or not abs(r) < 1.0:
-        return None
-    middle, reach = math.atanh(r), NORMAL_95 / math.sqrt(n - 3)
-    return math.tanh(middle - reach), math.tanh(middle + reach)
 
 
 @dataclass(slots=True)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from birthmark.weak_map.moments import NORMAL_95
+from birthmark.evidence.score import NORMAL_95
 
 #: Correlations are taken for no nearer to 1 than this: Fisher's z of 1 is infinite.
 NEAREST = 1.0 - 1e-12
