@@ -130,9 +130,9 @@ def test_a_linear_merge(birth: Values, dtype: str) -> None:
 
     found = compared(first, second, child)
 
-    assert [(each.child, each.merge.way) for each in found.merges] == [(2, "linear")]
-    assert found.merges[0].merge.share == pytest.approx(0.3, abs=0.01)
-    assert found.merges[0].merge.other == pytest.approx(0.7, abs=0.01)
+    assert [(each.child, each.way) for each in found.merges.found] == [(2, "linear")]
+    assert found.merges.found[0].weights[0] == pytest.approx(0.3, abs=0.001)
+    assert found.merges.found[0].weights[1] == pytest.approx(0.7, abs=0.001)
 
 
 def test_a_merge_by_rows(birth: Values) -> None:
@@ -142,13 +142,13 @@ def test_a_merge_by_rows(birth: Values) -> None:
 
     found = compared(first, second, Made(values, "bfloat16", first.kept))
 
-    assert [(each.child, each.merge.way) for each in found.merges] == [(2, "rows")]
-    assert found.merges[0].merge.share == pytest.approx(0.8, abs=0.02)
+    assert [(each.child, each.way) for each in found.merges.found] == [(2, "rows")]
+    assert found.merges.found[0].weights[0] == pytest.approx(0.8, abs=0.02)
 
 
 def test_trained_siblings_are_no_merge(birth: Values) -> None:
     """Three trainings of one birth are no merge of each other, though their births add up."""
-    assert compared(model(birth, 1), model(birth, 2), model(birth, 3)).merges == ()
+    assert compared(model(birth, 1), model(birth, 2), model(birth, 3)).merges.found == ()
 
 
 def test_one_checkpoint_is_not_enough(birth: Values) -> None:
@@ -174,8 +174,9 @@ def test_published_nets_of_one_seed(cases: Path) -> None:
     first = next(each for each in relation.pairings if each.tensor.endswith("classifier.0.weight"))
 
     assert relation.kind == "same-birth"
-    assert first.same_rows == 61_440 // 784
-    assert first.prefix
+    assert first.fresh is not None
+    assert first.fresh.same == 61_440 // 784
+    assert first.fresh.prefix
 
 
 def test_a_published_net_and_its_beginning(cases: Path) -> None:

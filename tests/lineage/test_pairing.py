@@ -8,6 +8,7 @@ import pytest
 from birthmark.calibration.made import NAME, SCALE, SHAPE, Made, MadeCheckpoint, some_rows
 from birthmark.lineage.pairing import Pairing, pair
 from birthmark.lineage.relation import relate
+from birthmark.lineage.tensors import couple
 from birthmark.survivors.survivor import Survivors
 
 KEPT = some_rows(np.random.default_rng(0), 100)
@@ -17,7 +18,8 @@ def paired(first: np.ndarray, second: np.ndarray) -> Pairing:
     """Two tables of which a survey took the same rows for untouched."""
     one, other = (MadeCheckpoint(Made(each.astype(np.float32), "float32", KEPT)) for each in (first, second))
     seen = Survivors(NAME, SHAPE, "float32", "row", KEPT, np.ones(len(KEPT)), "normal", SCALE, 0.01)
-    return pair(one, other, one.tensors[NAME], (seen, seen), 1)
+    both = couple(one, other)
+    return pair(both, both.tensors[0], (seen, seen), 1)
 
 
 def noise(seed: int) -> np.ndarray:
@@ -34,11 +36,11 @@ def test_one_draw_in_both() -> None:
     found = paired(one, other)
 
     assert found.fresh is not None
-    assert found.fresh.r == pytest.approx(1.0)
-    assert found.same_rows == 100
-    assert found.factor == pytest.approx(0.5)
-    assert found.shifted is not None
-    assert found.shifted < 0.05
+    assert found.fresh.score.r == pytest.approx(1.0)
+    assert found.fresh.same == 100
+    assert found.fresh.factor == pytest.approx(0.5)
+    assert found.fresh.shifted is not None
+    assert found.fresh.shifted < 0.05
     assert relate([found]).kind == "same-birth"
 
 
@@ -49,10 +51,10 @@ def test_columns_in_common_are_no_birth() -> None:
     found = paired(noise(5) + common, noise(6) + common)
 
     assert found.fresh is not None
-    assert found.fresh.rarer_than(-100)
+    assert found.fresh.score.rarer_than(-100)
     assert relate([found]).kind != "same-birth"
 
 
 def test_other_draws_are_none() -> None:
     """Fresh rows of two births have nothing in common."""
-    assert relate([paired(noise(7), noise(8))]).kind == "unrelated"
+    assert relate([paired(noise(7), noise(8))]).kind == "different-births"

@@ -1,49 +1,41 @@
-"""Checkpoints compared, every pair of them, and every one as a merge of two others."""
+"""Checkpoints compared, every pair of them, and every one as a merge of others."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
-from typing import Any, Final
-
-import numpy as np
+from typing import Any
 
 from birthmark import __version__
-from birthmark.checkpoints.interface import Checkpoint, TensorInfo
+from birthmark.checkpoints.interface import Checkpoint
 from birthmark.errors import UsageError
-from birthmark.lineage.merging import Merge, Triple, merged
-from birthmark.lineage.pairing import MOST_VALUES, pair
-from birthmark.lineage.relation import Origin, Relation, relate
-from birthmark.scan import ScanOptions, scan
-from birthmark.search.options import Options
+from birthmark.lineage.merges import Merges, find_merges
+from birthmark.lineage.origins import Origin, origins_of
+from birthmark.lineage.pairing import pair
+from birthmark.lineage.relation import Relation, relate
+from birthmark.lineage.tensors import Couple, couple
+from birthmark.lineage.wording import closing, named
 from birthmark.survivors.survey import survey
 from birthmark.survivors.survivor import Survivors
-
-#: What optimisers keep beside the weights says nothing about a birth.
-_OPTIMIZER = re.compile(r"(^|\.)(optimizer|exp_avg|exp_avg_sq|momentum_buffer)(\.|$)")
-#: Tensors with fewer values say nothing about a relation.
-LEAST_VALUES: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """Two checkpoints, by their places in the list, and their relation."""
+    """Two checkpoints, by their places in the list, and their relation.
+
+    Attributes:
+        first, second: which.
+        prefixes: what was taken away in front of the names of either, so that they meet.
+        alone: weights of either that have no counterpart.
+        relation: how they are related.
+    """
 
     first: int
     second: int
+    prefixes: tuple[str, str]
+    alone: tuple[int, int]
     relation: Relation
-
-
-@dataclass(frozen=True, slots=True)
-class MergeFound:
-    """A checkpoint that follows from two others, all by their places in the list."""
-
-    child: int
-    first: int
-    second: int
-    merge: Merge
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,23 +46,39 @@ class Lineage:
         sources: what the user named, in order.
         seeds: what readings found in each.
         related: every pair.
-        merges: those found.
+        merges: those found, and how many were tried.
     """
 
     sources: tuple[str, ...]
     seeds: tuple[tuple[Origin, ...], ...]
     related: tuple[Related, ...]
-    merges: tuple[MergeFound, ...]
+    merges: Merges
 
     @property
     def found(self) -> bool:
         """Whether anything in common was seen."""
-        silent = ("unrelated", "not-compared")
-        return bool(self.merges) or any(each.relation.kind not in silent for each in self.related)
+        merged = bool(self.merges.found or self.merges.stacks)
+        return merged or any(each.relation.is_common for each in self.related)
 
     def as_dict(self) -> dict[str, Any]:
         """JSON types only."""
-        return {"schema": "birthmark.lineage/1", "version": __version__, **asdict(self)}
+        return {
+            "schema": "birthmark.lineage/2",
+            "version": __version__,
+            "sources": list(self.sources),
+            "seeds": [[asdict(each) for each in origins] for origins in self.seeds],
+            "related": [
+                {
+                    "first": each.first,
+                    "second": each.second,
+                    "prefixes": list(each.prefixes),
+                    "alone": list(each.alone),
+                    "relation": each.relation.as_dict(),
+                }
+                for each in self.related
+            ],
+            "merges": self.merges.as_dict(),
+        }
 
 
 def lineage(checkpoints: Sequence[Checkpoint], *, seeds: bool = True) -> Lineage:
@@ -86,83 +94,70 @@ def lineage(checkpoints: Sequence[Checkpoint], *, seeds: bool = True) -> Lineage
     if len(checkpoints) < 2:
         raise UsageError(f"{len(checkpoints)} checkpoint: a lineage needs two or more.")
     surveys = [{each.tensor: each.survivors for each in survey(one)} for one in checkpoints]
-    origins = tuple(_origins(each) if seeds else () for each in checkpoints)
+    origins = tuple(origins_of(each) if seeds else () for each in checkpoints)
+    couples = {
+        (one, other): couple(checkpoints[one], checkpoints[other])
+        for one, other in combinations(range(len(checkpoints)), 2)
+    }
+    trials = max(1, sum(len(each.tensors) for each in couples.values()))
     related = tuple(
         Related(
             one,
             other,
-            _relation(
-                checkpoints[one],
-                checkpoints[other],
-                (surveys[one], surveys[other]),
-                (origins[one], origins[other]),
-            ),
+            both.prefixes,
+            both.alone,
+            _relation(both, (surveys[one], surveys[other]), (origins[one], origins[other]), trials),
         )
-        for one, other in combinations(range(len(checkpoints)), 2)
+        for (one, other), both in couples.items()
     )
-    return Lineage(tuple(each.source for each in checkpoints), origins, related, tuple(_merges(checkpoints)))
+    merges = find_merges(checkpoints)
+    return Lineage(tuple(each.source for each in checkpoints), origins, through_others(related), merges)
 
 
-def common(*checkpoints: Checkpoint) -> list[TensorInfo]:
-    """The weights that all of them have under one name and in one shape, in the first one's order."""
-    first, *others = checkpoints
-    return [
-        info
-        for name, info in first.tensors.items()
-        if info.is_float
-        and info.size >= LEAST_VALUES
-        and not _OPTIMIZER.search(name)
-        and all(
-            name in other.tensors and other.tensors[name].is_float and other.tensors[name].shape == info.shape
-            for other in others
-        )
-    ]
+def through_others(related: Sequence[Related]) -> tuple[Related, ...]:
+    """The same, with births in common that a third checkpoint proves: each of the two shares its own with it.
+
+    Names must meet as they are: a tensor of one that shares its birth with the third's, which shares it with
+    the other's of that name.
+    """
+    shared = {frozenset((each.first, each.second)): each for each in related if each.relation.shared}
+    return tuple(_through(each, shared) for each in related)
+
+
+def _through(pair: Related, shared: dict[frozenset[int], Related]) -> Related:
+    if pair.relation.kind not in ("one-start", "one-seed", "related", "unrelated"):
+        return pair
+    for third in sorted(set().union(*shared)):
+        one, other = (shared.get(frozenset((each, third))) for each in (pair.first, pair.second))
+        if one is None or other is None or any((*pair.prefixes, *one.prefixes, *other.prefixes)):
+            continue
+        common = [name for name in one.relation.shared if name in other.relation.shared]
+        rarity = [each.relation.log10_p for each in (one, other) if each.relation.log10_p is not None]
+        if common and len(rarity) == 2:
+            reason = (
+                f"Both share their birth with {third + 1}, in {named(common)}, and so with each other: "
+                "the p is that of the weaker of these two."
+            )
+            kept = tuple(each for each in pair.relation.reasons if each not in closing(pair.relation.kind))
+            relation = replace(
+                pair.relation,
+                kind="same-birth",
+                log10_p=max(rarity),
+                reasons=(*kept, reason, *closing("same-birth")),
+                shared=tuple(common),
+            )
+            return replace(pair, relation=relation)
+    return pair
 
 
 def _relation(
-    first: Checkpoint,
-    second: Checkpoint,
+    both: Couple,
     surveys: tuple[dict[str, Survivors | None], dict[str, Survivors | None]],
     origins: tuple[tuple[Origin, ...], tuple[Origin, ...]],
+    trials: int,
 ) -> Relation:
-    shared = common(first, second)
     pairings = [
-        pair(first, second, info, (surveys[0].get(info.name), surveys[1].get(info.name)), len(shared))
-        for info in shared
+        pair(both, each, (surveys[0].get(each.name), surveys[1].get(each.other)), trials)
+        for each in both.tensors
     ]
-    return relate(pairings, origins)
-
-
-def _origins(checkpoint: Checkpoint) -> tuple[Origin, ...]:
-    """The seeds that a quick scan finds."""
-    options = ScanOptions(search=Options(seeds=(0, 0)))
-    reading = scan(checkpoint, options, command="birthmark lineage").reading
-    return tuple(
-        Origin(
-            found.tensor,
-            found.generator,
-            found.seed,
-            found.layout.threads if found.layout else None,
-            found.holdout.log10_p_global,
-        )
-        for found in reading.findings
-        if found.seed is not None
-    )
-
-
-def _merges(checkpoints: Sequence[Checkpoint]) -> Iterator[MergeFound]:
-    for child in range(len(checkpoints)):
-        for first, second in combinations([each for each in range(len(checkpoints)) if each != child], 2):
-            three = checkpoints[first], checkpoints[second], checkpoints[child]
-            found = merged(_triples(*three))
-            if found is not None:
-                yield MergeFound(child, first, second, found)
-
-
-def _triples(first: Checkpoint, second: Checkpoint, child: Checkpoint) -> Iterator[Triple]:
-    for info in common(first, second, child):
-        rows, columns = info.matrix_shape
-        room = max(1, MOST_VALUES // max(1, columns))
-        chosen = np.arange(min(rows, room)) * rows // min(rows, room)
-        x, y, z = (each.take(info.name, chosen).astype(np.float64) for each in (first, second, child))
-        yield x, y, z, child.tensors[info.name].dtype
+    return relate(pairings, origins, trials=trials)

@@ -1,8 +1,10 @@
-"""From comparisons to a relation: which of the named ones the evidence amounts to, and in which words.
+"""From comparisons to a relation: which of the named ones the evidence amounts to.
 
-A shared birth is proved by untouched rows alone, or by one seed in both readings. Shared training is proved
-by trained rows with equal bits, which two trainings do not give. Correlated trained rows without a shared
-birth prove that something is shared, but not what.
+Rows that hold one draw, or one seed drawn alike in both readings, prove a shared birth. Trained rows with
+equal values, which two trainings do not give, prove shared training. Matrices that correlate in place prove a
+common start where there are several: hidden units have no order of their own. What looks untouched is only a
+judgement, so a mere correlation of such rows counts where the values lie on a generator's grid, or where all
+of a checkpoint looks untouched.
 """
 
 from __future__ import annotations
@@ -10,40 +12,32 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
+from birthmark.lineage import wording
+from birthmark.lineage.fresh import SIGNIFICANT, Fresh
+from birthmark.lineage.origins import Origin, Seeds, compare_seeds
 from birthmark.lineage.pairing import Pairing
 
-Kind = Literal["identical", "descendant", "same-birth", "related", "unrelated", "not-compared"]
+Kind = Literal[
+    "identical", "copy", "descendant", "same-birth", "one-start", "one-seed", "related",
+    "different-births", "unrelated", "not-compared",
+]  # fmt: skip
 
-#: After all trials the untouched rows' score must be rarer than this.
-SIGNIFICANT: Final = -6.0
-#: Sigmas that a shared birth shows at least this correlation at; a weaker one is left to the trained rows.
+#: A correlation of untouched rows must be so much above that of shifted ones.
 LEAST_R: Final = 0.05
-#: With fewer values than the smallest layouts' first wave, equal first rows say nothing about layouts.
-FIRST_WAVE: Final = 28_672
+#: Share of a checkpoint's matrices that look untouched, from which all of it is untrained; of two at least.
+UNTRAINED, LEAST_UNTRAINED = 0.9, 2
 #: So many rows more must one have moved than the other, and so many times as many, to be the later one.
 LEAST_MOVED, MORE_MOVED = 10, 3
-#: Trained rows with equal bits from which training was shared: a survey can miss some untouched ones, which a
-#: shared birth makes equal, but not so many.
+#: Trained rows with equal values from which training was shared: a survey can miss some untouched ones, which
+#: a shared birth makes equal, but not so many.
 LEAST_EQUAL, EQUAL_SHARE = 32, 0.05
+#: Matrices that correlate in place from which there was one start, and their share of those compared.
+LEAST_ALIKE, ALIKE_SHARE = 3, 0.5
 
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """A seed that a reading found in a checkpoint.
-
-    Attributes:
-        tensor: where.
-        generator, seed, threads: of the finding; threads None where the generator has no layout.
-        log10_p: of the finding on its hold-out, after trials.
-    """
-
-    tensor: str
-    generator: str
-    seed: int
-    threads: int | None
-    log10_p: float | None
+#: Relations in which something in common was seen.
+COMMON_KINDS: Final = ("identical", "copy", "descendant", "same-birth", "one-start", "one-seed", "related")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,155 +45,216 @@ class Relation:
     """How two checkpoints are related.
 
     Attributes:
-        kind: "identical": all that was compared has equal bits; "descendant": one birth, and training in
-            common; "same-birth": one birth; "related": trained values have something in common;
-            "unrelated": nothing in common was seen; "not-compared": no tensor could be compared.
-        log10_p: of the evidence for the birth (or of the published matching test, for "related"), after
-            trials; None where there is none.
-        later: 1 or 2 where untouched rows tell which one was trained longer; None otherwise.
+        kind: "identical": all values are equal; "copy": all values follow from the other's (see `how`);
+            "descendant": training in common; "same-birth": one birth; "one-start": one birth, or one trained
+            from the other; "one-seed": one (base) seed in both readings, without equal values; "related":
+            trained values have something in common; "different-births": what is untouched in both holds
+            different draws; "unrelated": nothing in common was seen; "not-compared": nothing to compare.
+        how: of a copy, in words; None otherwise.
+        partial: whether a part holds different draws although the rest shares its birth.
+        log10_p: of the evidence for the kind, after trials; None where there is none.
+        trials: comparisons that its p counts.
+        later: 1 or 2 where it can be told which one follows from the other; None otherwise.
         reasons: what it rests on, in sentences.
+        background: what was measured to hold it against, and what would have been seen, in sentences.
+        seeds: what the readings of both say of each other.
         pairings: the comparisons.
+        shared: tensors of the first in which a shared birth is proved.
     """
 
     kind: Kind
+    how: str | None
+    partial: bool
     log10_p: float | None
+    trials: int
     later: Literal[1, 2] | None
     reasons: tuple[str, ...]
+    background: tuple[str, ...]
+    seeds: Seeds
     pairings: tuple[Pairing, ...]
+    shared: tuple[str, ...] = ()
+
+    @property
+    def is_common(self) -> bool:
+        """Whether something in common was seen."""
+        return self.kind in COMMON_KINDS
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON types only."""
+        return {
+            "kind": self.kind,
+            "how": self.how,
+            "partial": self.partial,
+            "log10_p": self.log10_p,
+            "trials": self.trials,
+            "later": self.later,
+            "reasons": list(self.reasons),
+            "background": list(self.background),
+            "shared": list(self.shared),
+            "seeds": wording.seeds_as_dict(self.seeds),
+            "pairings": [each.as_dict() for each in self.pairings],
+        }
 
 
 def relate(
-    pairings: Sequence[Pairing], origins: tuple[Sequence[Origin], Sequence[Origin]] = ((), ())
+    pairings: Sequence[Pairing],
+    origins: tuple[Sequence[Origin], Sequence[Origin]] = ((), ()),
+    *,
+    trials: int = 1,
 ) -> Relation:
     """The relation of two checkpoints.
 
     Args:
         pairings: their common tensors.
         origins: what readings of either found; empty where none were made.
+        trials: tensors and pairs that were compared in all.
     """
-    if not pairings:
-        reasons: tuple[str, ...] = ("They have no floating-point tensor of one name and shape.",)
-        return Relation("not-compared", None, None, reasons, ())
-    told: list[str] = []
-    if all(each.identical for each in pairings):
-        told.append(f"All that was compared in {_tensors(len(pairings))} has equal bits.")
-        return Relation("identical", None, None, tuple(told), tuple(pairings))
-    birth = _birth(pairings, told)
-    seeds = _same_seed(origins, told)
-    shared = _training(pairings, told, birth=birth is not None or seeds is not None)
-    matching = _published(pairings, told)
-    later = _later(pairings, told) if birth is not None else None
-    kind: Kind
-    if birth is not None or seeds is not None:
-        kind = "descendant" if shared == "equal" else "same-birth"
-    elif shared != "none":
-        kind = "related"
-    else:
-        kind = "unrelated"
-        told.append(
-            "Nothing in common was seen; a birth of which both trainings left no trace would not show."
-        )
-    p = birth if birth is not None else (matching if kind == "related" else seeds)
-    return Relation(kind, p, later, tuple(told), tuple(pairings))
+    telling = [each for each in pairings if each.aside is None]
+    seeds = compare_seeds(*origins)
+    told = wording.about_values(pairings)
+    found = _Evidence.of(telling, seeds, trials)
+    kind, log10_p = found.kind()
+    how, later = None, found.later() if found.birth is not None else None
+    if kind == "copy":
+        how, later = wording.copy_of(telling)
+    if kind not in ("identical", "copy"):
+        told += wording.about_birth(telling, found.proofs, found.supposed)
+        told += wording.about_training(telling, found.equal, shared=found.shared_training)
+        told += wording.about_matching(telling)
+    told += wording.about_seeds(seeds)
+    if later is not None and kind not in ("identical", "copy"):
+        told += wording.about_later(telling, later)
+    partial = kind in ("same-birth", "descendant") and any(_differs(each) for each in telling)
+    told += wording.closing(kind, partial=partial)
+    background = wording.background(telling, trials, with_power=kind in ("unrelated", "different-births"))
+    return Relation(
+        kind, how, partial, log10_p, trials, later, tuple(told), tuple(background), seeds, tuple(pairings),
+        _shared(kind, telling, found),
+    )  # fmt: skip
 
 
-def _birth(pairings: Sequence[Pairing], told: list[str]) -> float | None:
-    """log10 p of the strongest untouched rows in common."""
-    found = [
-        (each.fresh.log10_p_global, each)
-        for each in pairings
-        if each.fresh is not None
-        and each.fresh.rarer_than(SIGNIFICANT)
-        and each.fresh.r is not None
-        and each.fresh.r >= LEAST_R + max(0.0, each.shifted or 0.0)
-    ]
-    proofs = sorted(((p, each) for p, each in found if p is not None), key=lambda one: one[0])
-    for p, each in proofs[:4]:
-        assert each.fresh is not None
-        factor = "" if each.factor is None else f", scaled by {each.factor:.6g}"
-        told.append(
-            f"{each.tensor}: rows that are untouched in either have r = {each.fresh.r:.4f} over "
-            f"{each.fresh.n:,} values (log10 p {p:.0f}); {each.same_rows:,} of {each.fresh_rows:,} rows hold "
-            f"one draw{factor}."
-        )
-    apart = [
-        each for _, each in proofs if each.prefix and each.fresh is not None and each.fresh.n > FIRST_WAVE
-    ]
-    if apart:
-        told.append(
-            f"{apart[0].tensor}: its first {apart[0].same_rows:,} untouched rows agree and no later one "
-            "does, as when one seed is drawn on two launch layouts."
-        )
-    if len(proofs) > 4:
-        told.append(f"So do untouched rows of {_tensors(len(proofs) - 4)} more.")
-    if not proofs and any(each.fresh is not None for each in pairings):
-        told.append("Rows that are untouched in either hold different draws.")
-    return proofs[0][0] if proofs else None
+def _shared(kind: Kind, telling: Sequence[Pairing], found: _Evidence) -> tuple[str, ...]:
+    """Tensors whose initial values the two have in common, by whatever proof."""
+    if kind not in ("identical", "copy", "descendant", "same-birth"):
+        return ()
+    by_seed = found.seeds.proves
+    names = {each.tensor for _, each in found.proofs} | set(by_seed.same_values if by_seed else ())
+    names |= {each.tensor for each in telling if each.copied.is_copy}
+    if kind == "descendant":
+        names |= {each.tensor for each in telling if each.equal_rows}
+    return tuple(each.tensor for each in telling if each.tensor in names)
 
 
-def _same_seed(origins: tuple[Sequence[Origin], Sequence[Origin]], told: list[str]) -> float | None:
-    """log10 p of the weaker of two findings of one seed."""
-    best: float | None = None
-    for one in origins[0]:
-        for other in origins[1]:
-            if (one.generator, one.seed, one.threads) != (other.generator, other.seed, other.threads):
+@dataclass(frozen=True, slots=True)
+class _Evidence:
+    """What the telling tensors of a pair amount to."""
+
+    telling: Sequence[Pairing]
+    seeds: Seeds
+    trials: int
+    proofs: tuple[tuple[float, Pairing], ...]
+    supposed: tuple[tuple[float, Pairing], ...]
+    equal: int
+
+    @classmethod
+    def of(cls, telling: Sequence[Pairing], seeds: Seeds, trials: int) -> _Evidence:
+        untrained = _untrained(telling)
+        proofs: list[tuple[float, Pairing]] = []
+        supposed: list[tuple[float, Pairing]] = []
+        for each in telling:
+            if each.fresh is None:
                 continue
-            layout = "" if one.threads is None else f", G = {one.threads:,}"
-            told.append(f"Both readings find {one.generator} seed {one.seed}{layout} ({one.tensor}).")
-            if one.log10_p is not None and other.log10_p is not None:
-                p = max(one.log10_p, other.log10_p)
-                best = p if best is None else min(best, p)
-    return best
+            rarity, is_proof = _birth(each.fresh, untrained=untrained)
+            if rarity is not None:
+                (proofs if is_proof else supposed).append((rarity, each))
+        for some in (proofs, supposed):
+            some.sort(key=lambda one: one[0])
+        equal = sum(each.equal_rows for each in telling)
+        return cls(telling, seeds, trials, tuple(proofs), tuple(supposed), equal)
+
+    @property
+    def birth(self) -> float | None:
+        """log10 p of the strongest proof by untouched rows."""
+        return self.proofs[0][0] if self.proofs else None
+
+    @property
+    def shared_training(self) -> bool:
+        """Whether training was shared: equal trained rows, or a difference of low rank."""
+        rows = sum(each.trained_rows for each in self.telling)
+        adapted = any(each.trained is not None and each.trained.rank is not None for each in self.telling)
+        return self.equal >= max(LEAST_EQUAL, EQUAL_SHARE * rows) or (adapted and self._alike >= 1)
+
+    @property
+    def _out(self) -> list[Pairing]:
+        return [each for each in self.telling if each.trained is not None and each.trained.stands_out]
+
+    @property
+    def _alike(self) -> int:
+        return len(self._out)
+
+    def kind(self) -> tuple[Kind, float | None]:
+        """The relation, and the log10 p of what proves it."""
+        trained = [each.trained for each in self.telling if each.trained is not None]
+        by_training = min((each.log10_p for each in trained if each.stands_out), default=None)
+        if self.telling and all(each.copied.is_copy for each in self.telling):
+            same = all(each.copied.identical for each in self.telling)
+            return ("identical" if same else "copy"), self._by_values()
+        if self.shared_training:
+            return "descendant", min(self._by_values(), by_training or 0.0, self.birth or 0.0)
+        if self.birth is not None:
+            return "same-birth", self.birth
+        if (by_seed := self.seeds.proves) is not None:
+            return "same-birth", by_seed.log10_p
+        if self._alike >= max(LEAST_ALIKE, ALIKE_SHARE * len(trained)):
+            return "one-start", by_training
+        if self.supposed or self._alike:
+            return "related", min([by_training or 0.0, *(p for p, _ in self.supposed)])
+        if self.seeds.shared or (self.seeds.base is not None):
+            return "one-seed", None if self.seeds.base is None else self.seeds.base.log10_p
+        if any(_differs(each) for each in self.telling):
+            return "different-births", None
+        return ("unrelated" if self.telling else "not-compared"), None
+
+    def _by_values(self) -> float:
+        """log10 p of the values that agree, in the tensor that says most."""
+        best = min((each.copied.log10_p for each in self.telling), default=0.0)
+        return min(0.0, best + math.log10(max(1, self.trials)))
+
+    def later(self) -> Literal[1, 2] | None:
+        """Which one moved rows that the other left alone, and hardly the other way round."""
+        by_second, by_first = wording.moved(self.telling)
+        if max(by_first, by_second) < max(LEAST_MOVED, MORE_MOVED * min(by_first, by_second)):
+            return None
+        return 2 if by_second > by_first else 1
 
 
-def _training(
-    pairings: Sequence[Pairing], told: list[str], *, birth: bool
-) -> Literal["equal", "alike", "none"]:
-    trained = [each.trained for each in pairings if each.trained is not None]
-    equal, rows = sum(each.equal_rows for each in trained), sum(each.rows for each in trained)
-    out = sorted((each for each in trained if each.stands_out), key=lambda each: -each.r)
-    if out:
-        told.append(
-            f"Trained rows correlate beyond structure in {len(out)} of {_tensors(len(trained))}: r up to "
-            f"{out[0].r:.3f}, {out[0].sigma:.0f} sigma over shifted rows."
-        )
-    elif trained:
-        told.append(f"Trained rows of {_tensors(len(trained))} correlate no more than shifted ones do.")
-    if equal >= max(LEAST_EQUAL, EQUAL_SHARE * rows):
-        told.append(f"{equal:,} of {rows:,} trained rows have equal bits: they share training.")
-        return "equal"
-    if out and birth:
-        told.append("With one birth, that comes of shared training or of two that changed little.")
-    return "alike" if out else "none"
+def _birth(fresh: Fresh, *, untrained: bool) -> tuple[float | None, bool]:
+    """log10 p of a birth in common, and whether that is proved; None where nothing speaks for one."""
+    r, above = fresh.score.r, LEAST_R + max(0.0, fresh.shifted or 0.0)
+    correlate = r is not None and r >= above and fresh.score.rarer_than(SIGNIFICANT)
+    if fresh.log10_p_same <= SIGNIFICANT:
+        # Of two true probabilities the larger is given: it supposes less.
+        return fresh.score.log10_p_global if correlate else fresh.log10_p_same, True
+    if not correlate:
+        return None, False
+    return fresh.score.log10_p_global, fresh.on_grid or untrained or _all_of_it(fresh)
 
 
-def _published(pairings: Sequence[Pairing], told: list[str]) -> float | None:
-    """The strongest matching of units, after as many trials as there are layers."""
-    tests = [each.matching for each in pairings if each.matching is not None]
-    if not tests:
-        return None
-    best = min(tests, key=lambda each: each.log10_p)
-    p = min(0.0, best.log10_p + math.log10(len(tests)))
-    told.append(
-        f"Units matched by cosine (Zhu et al. 2025): rank correlation with their own order up to "
-        f"{best.rho:.3f} (log10 p {p:.1f} after {len(tests)} layers)."
-    )
-    return p
+def _all_of_it(fresh: Fresh) -> bool:
+    """Whether narrow or quantised rows agree as a whole, which are too few values to do so one by one."""
+    return fresh.same == fresh.units and not fresh.same_shifted and (fresh.score.r or 0.0) > 0.98
 
 
-def _later(pairings: Sequence[Pairing], told: list[str]) -> Literal[1, 2] | None:
-    """Which one moved rows that the other left alone, and hardly the other way round."""
-    by_second, by_first = (sum(each.moved[way] for each in pairings) for way in (0, 1))
-    if max(by_first, by_second) < max(LEAST_MOVED, MORE_MOVED * min(by_first, by_second)):
-        return None
-    later: Literal[1, 2] = 2 if by_second > by_first else 1
-    word, other = ("second", "first") if later == 2 else ("first", "second")
-    told.append(
-        f"The {word} moved {max(by_first, by_second):,} rows that the {other} left alone, which moved "
-        f"{min(by_first, by_second):,} of the {word}'s: the {word} was trained further."
-    )
-    return later
+def _untrained(telling: Sequence[Pairing]) -> bool:
+    """Whether nearly all matrices of one of the two look untouched as a whole."""
+    matrices = [each for each in telling if each.common.rows > 1]
+    total = sum(each.common.size for each in matrices)
+    for side in (0, 1):
+        whole = [each for each in matrices if each.fresh is not None and each.fresh.whole[side]]
+        if len(whole) >= LEAST_UNTRAINED and sum(each.common.size for each in whole) >= UNTRAINED * total:
+            return True
+    return False
 
 
-def _tensors(count: int) -> str:
-    return f"{count:,} tensor{'s' if count != 1 else ''}"
+def _differs(pairing: Pairing) -> bool:
+    return pairing.fresh is not None and pairing.fresh.differs
