@@ -16,7 +16,7 @@ from birthmark import __version__
 from birthmark.drawn import Parameters, named
 from birthmark.errors import UsageError
 from birthmark.numerics.dtypes import format_of, round_to
-from birthmark.prediction import LEAST_SEED, SEED_END, check_memory, matrix
+from birthmark.prediction import check_memory, checked_seed, matrix
 from birthmark.samplers.cpu_draw import CpuDraw
 from birthmark.samplers.cpu_versions import NEWEST, version_of
 
@@ -134,8 +134,7 @@ def cpu_prediction(
         UsageError: something of it cannot be; the message says what.
         UnknownName: no such dtype, distribution or arithmetic.
     """
-    if not LEAST_SEED <= seed < SEED_END:
-        raise UsageError(f"seed {seed}: expected -2^63 to 2^64 - 1, as torch.manual_seed does.")
+    checked_seed(seed)
     if index < 0:
         raise UsageError(f"index {index}: expected 0 or more words before the draw.")
     shape = tuple(shape)

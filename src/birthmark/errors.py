@@ -58,7 +58,8 @@ class UnknownName(UsageError):
         near = [
             folded[match] for match in difflib.get_close_matches(name.casefold(), folded, n=3, cutoff=0.4)
         ]
-        hint = f"Nearest: {', '.join(near)}." if near else f"Known: {', '.join(names[:12])}."
+        more = f" and {len(names) - 12} more" if len(names) > 12 else ""
+        hint = f"Nearest: {', '.join(near)}." if near else f"Known: {', '.join(names[:12])}{more}."
         super().__init__(f"unknown {kind} {name!r}.", advice=hint)
 
 

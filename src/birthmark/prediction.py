@@ -34,6 +34,17 @@ LEAST_SEED, SEED_END = -(1 << 63), 1 << 64
 NEWEST = f"{LAST[0]}.{LAST[1]}"
 
 
+def checked_seed(seed: int) -> int:
+    """The same seed, if `torch.manual_seed` takes it.
+
+    Raises:
+        UsageError: it lies outside -2^63 to 2^64 - 1.
+    """
+    if not LEAST_SEED <= seed < SEED_END:
+        raise UsageError(f"seed {seed}: expected -2^63 to 2^64 - 1, as torch.manual_seed does.")
+    return seed
+
+
 @dataclass(frozen=True, slots=True)
 class Prediction:
     """Rows of a tensor as a device would draw them.
@@ -175,8 +186,7 @@ def prediction(
         UsageError: something of it cannot be; the message says what.
         UnknownName: no such device, dtype, distribution or arithmetic.
     """
-    if not LEAST_SEED <= seed < SEED_END:
-        raise UsageError(f"seed {seed}: expected -2^63 to 2^64 - 1, as torch.manual_seed does.")
+    checked_seed(seed)
     if (device is None) == (threads is None):
         raise UsageError("a prediction needs a layout: give either a device or its number of threads.")
     if torch is not None and version is not None:

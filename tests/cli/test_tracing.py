@@ -108,6 +108,9 @@ def test_wrong_calls_are_told_in_one_line(draws: Path, tmp_path: Path) -> None:
     assert "--device, --threads and --cpu" in fails(
         "rewind", model, "--trace", draws, "--seed", "3", "-o", output
     )
+    assert "-2^63 to 2^64 - 1" in fails(
+        "rewind", model, "--trace", draws, "--seed", str(1 << 64), "--cpu", "-o", output
+    )
     assert "does not fit" in fails(
         "rewind", model, "--trace", draws, "--seed", "3", "--device", "T4", "-o", output
     )

@@ -99,3 +99,13 @@ def test_arm_rounds_doubles_to_float16_at_once() -> None:
 
     assert kept("cpu-fused") == 1.0
     assert kept("cpu-scalar-fused") == 1.0 + 2.0**-10
+
+
+@pytest.mark.parametrize(("dtype", "refused"), [("float32", True), ("bfloat16", True), ("float64", False)])
+def test_numbers_that_the_dtype_cannot_hold_are_refused(dtype: str, refused: bool) -> None:
+    """A mean beyond float32 would make every value infinite."""
+    if refused:
+        with pytest.raises(UsageError, match="fit float32"):
+            CpuCall("normal", (1e39, 1.0), 32, dtype)
+    else:
+        assert CpuCall("normal", (1e39, 1.0), 32, dtype).parameters == (1e39, 1.0)

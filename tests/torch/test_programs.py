@@ -18,6 +18,10 @@ def build():
     return torch.nn.Linear(SIZE, 4)
 def fails():
     raise ValueError("no such\\n layer")
+def leaves():
+    raise SystemExit(3)
+def inside():
+    return torch.nn.Linear("seven", 4)
 other = 3
 """
 
@@ -73,6 +77,10 @@ def test_errors_of_the_program_are_one_line_with_the_place(file: Path) -> None:
     """While it is loaded, and while it builds."""
     with pytest.raises(UsageError, match=r"ValueError: no such layer \(my_model.py:7\)"):
         trace(from_file(f"{file}:fails").build)
+    with pytest.raises(UsageError, match=r"left the program .*exit code 3"):
+        trace(from_file(f"{file}:leaves").build)
+    with pytest.raises(UsageError, match=r"TypeError.*\(my_model.py:11\)"):  # not a line of torch's own
+        trace(from_file(f"{file}:inside").build)
     file.write_text("import nothing_of_this_name\n")
     with pytest.raises(UsageError, match="ModuleNotFoundError"):
         from_file(f"{file}:build")

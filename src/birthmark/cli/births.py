@@ -45,11 +45,12 @@ def place_of(
         cpu: whether it was the CPU instead.
 
     Raises:
-        UsageError: neither a reading nor a seed, or both; where it was drawn is not settled.
+        UsageError: neither a reading nor a seed, or both; a seed that no generator takes; no place, or several.
         UnknownName: no such device.
         MalformedFile: the reading is none.
     """
     from birthmark.devices.catalogue import find
+    from birthmark.prediction import checked_seed
 
     if (reading is None) == (seed is None):
         raise UsageError("give either a reading with --reading, or a seed with --seed.")
@@ -77,7 +78,7 @@ def place_of(
         card = find(device)
         threads, arithmetic = card.threads, card.arithmetic
     assert seed is not None
-    return Place(seed, None if named[2] else threads, arithmetic, cpu_arithmetic, tensor)
+    return Place(checked_seed(seed), None if named[2] else threads, arithmetic, cpu_arithmetic, tensor)
 
 
 def _finding(path: Path) -> dict[str, Any]:

@@ -43,7 +43,10 @@ def run(asked: Request) -> None:
     from birthmark.recipes.sharding import Sharding
 
     if (asked.device is None) == (asked.threads is None):
-        raise UsageError("name a GPU (or cpu) with --device, or a GPU's number of threads with --threads.")
+        got = "" if asked.device is None else ", not both"
+        raise UsageError(
+            f"name a GPU (or cpu) with --device, or a GPU's number of threads with --threads{got}."
+        )
     if (asked.mesh is None) != (asked.placements is None):
         raise UsageError("a distributed tensor needs both --mesh and --placements.")
     numbers = {

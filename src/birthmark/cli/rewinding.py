@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,8 +48,10 @@ def run(request: Request) -> None:
     trace = load(request.trace)
     birth = Birth(place.seed, place.threads, place.arithmetic, place.cpu_arithmetic)
 
+    shown = not request.quiet and sys.stderr.isatty()
+
     def tell(name: str, number: int, of: int) -> None:
-        if not request.quiet:
+        if shown:
             typer.echo(f"\r\x1b[2K{number + 1}/{of} {name}", nl=False, err=True)
 
     with open_checkpoint(request.model) as checkpoint:
@@ -64,7 +67,7 @@ def run(request: Request) -> None:
                 tell=tell,
             )
         finally:
-            if not request.quiet:
+            if shown:
                 typer.echo("\r\x1b[2K", nl=False, err=True)
     if request.json:
         typer.echo(account.to_json(), nl=False)

@@ -12,7 +12,7 @@ from birthmark.cli.arguments import Json
 
 def devices(
     json: Json = False,
-    threads: Annotated[int | None, typer.Option(help="Only the devices with this G.")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Only the devices with this G.")] = None,
 ) -> None:
     """The table of GPUs, with what cannot be told apart."""
     from birthmark.cli.listing import run

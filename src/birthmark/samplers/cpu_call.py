@@ -106,8 +106,10 @@ class CpuCall:
                 f"{len(self.parameters)} parameters of a {self.distribution} draw; expected "
                 f"{' or '.join(map(str, expected))}."
             )
-        if not all(abs(value) <= FORMATS["float64"].greatest for value in self.parameters):
-            raise UsageError(f"parameters {self.parameters}: expected finite numbers.")
+        # Narrower floats are computed in float32; other dtypes take their numbers as they are.
+        carrier = "float32" if self.dtype in FORMATS and self.dtype != "float64" else "float64"
+        if not all(abs(value) <= FORMATS[carrier].greatest for value in self.parameters):
+            raise UsageError(f"parameters {self.parameters}: expected finite numbers that fit {carrier}.")
 
     @property
     def rules(self) -> CpuVersion:

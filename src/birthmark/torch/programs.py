@@ -161,10 +161,23 @@ def _told(what: str) -> Iterator[None]:
         yield
     except BirthmarkError:
         raise
+    except SystemExit as error:
+        raise UsageError(f"{what} left the program while it was traced (exit code {error.code}).") from error
     except Exception as error:
         frames = traceback.extract_tb(error.__traceback__)
-        place = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "?"
+        own = [frame for frame in frames if not _installed(frame.filename)] or frames
+        place = f"{Path(own[-1].filename).name}:{own[-1].lineno}" if own else "?"
         text = " ".join(str(error).split())[:300]
         raise UsageError(
             f"{what} failed while it was traced: {type(error).__name__}: {text} ({place})."
         ) from error
+
+
+def _installed(filename: str) -> bool:
+    """Whether a line of a traceback lies in an installed package or in birthmark itself."""
+    parts = Path(filename).parts
+    return (
+        "site-packages" in parts
+        or filename.startswith("<")
+        or Path(__file__).parents[1] in Path(filename).parents
+    )
