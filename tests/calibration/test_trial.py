@@ -131,3 +131,17 @@ def test_a_made_checkpoint_reads_like_a_file() -> None:
         assert np.array_equal(checkpoint.take(NAME, np.array([7, 2])), made.values[[7, 2]])
         assert np.array_equal(checkpoint.elements(NAME, np.array([65])), made.values[1, 1:2])
         assert checkpoint.bytes_read == 0
+
+
+@pytest.mark.parametrize(
+    ("family", "least", "most"), [("alike-rows", 0.05, 0.2), ("repeated-rows", 0.05, 0.2)]
+)
+def test_structured_families_have_rows_that_are_alike(family: str, least: float, most: float) -> None:
+    """The untouched rows correlate with each other, as no draw's do."""
+    made = null(family, np.random.default_rng(4), 0).made
+
+    rows = np.corrcoef(made.values[made.kept].astype(np.float64))
+    apart = rows[~np.eye(len(rows), dtype=bool)]
+
+    assert least < apart.mean() < most
+    assert abs(np.corrcoef(null("noise", np.random.default_rng(4), 0).made.values[:48])[0, 1:].mean()) < 0.05

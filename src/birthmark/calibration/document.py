@@ -71,7 +71,8 @@ def _null_part(summary: Summary) -> list[str]:
         else f"{wrong.of:,} checkpoints without a searched birth: {_percent(wrong)} wrong readings.",
         f"By design a reading needs the selection and then the hold-out to be rarer than {summary.nominal:g} "
         "after all trials. A true layout named without a seed, where a GPU did draw the table, is no wrong "
-        "reading.\n",
+        "reading. `not-searched`: no row looked untouched, and the trained values, which were then tried "
+        "for a weak trace of the same seeds, showed none.\n",
         "| family | checkpoints | wrong | verdicts |",
         "|---|---|---|---|",
         *[_family_row(each) for each in summary.nulls],

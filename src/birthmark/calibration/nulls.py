@@ -18,8 +18,10 @@ from birthmark.calibration.made import DTYPES, SCALE, SHAPE, Made, some_rows, tr
 from birthmark.calibration.seeds import searched_seed
 from birthmark.devices.catalogue import table_threads
 from birthmark.errors import UnknownName
+from birthmark.generators.threefry import key_of
 from birthmark.hypothesis import Draw, Hypothesis
 from birthmark.samplers.cpu_draw import CpuDraw
+from birthmark.samplers.jax_draw import JaxDraw
 
 #: Rows that training leaves alone.
 KEPT: Final = 48
@@ -95,6 +97,26 @@ def _low_rank(random: np.random.Generator, _: int) -> tuple[Values, None]:
     return (SCALE * (0.9 * factors + 0.4 * random.standard_normal(SHAPE))).astype(np.float32), None
 
 
+def _alike_rows(random: np.random.Generator, _: int) -> tuple[Values, None]:
+    """Rows that any survey takes for untouched ones, and that share a tenth of their variance."""
+    common = random.standard_normal((1, SHAPE[1]))
+    own = random.standard_normal(SHAPE)
+    return (SCALE * (0.1**0.5 * common + 0.9**0.5 * own)).astype(np.float32), None
+
+
+def _repeated_rows(random: np.random.Generator, _: int) -> tuple[Values, None]:
+    """Every row is one of eight, as where reserved tokens were copied from each other."""
+    rows = SCALE * random.standard_normal((8, SHAPE[1]))
+    return rows[random.integers(0, 8, SHAPE[0])].astype(np.float32), None
+
+
+def _jax(random: np.random.Generator, number: int) -> tuple[Values, None]:
+    """A searched seed, given to another generator and another way from words to normals."""
+    draw = JaxDraw("normal", SHAPE[0] * SHAPE[1], factor=SCALE)
+    values = draw.values(key_of(searched_seed(random, number)), np.arange(draw.size))
+    return values.reshape(SHAPE), None
+
+
 def _cpu(random: np.random.Generator, _: int) -> tuple[Values, None]:
     size = SHAPE[0] * SHAPE[1]
     draw = CpuDraw("normal", (0.0, SCALE), size, index=int(random.integers(0, 1 << 16)))
@@ -129,7 +151,10 @@ FAMILIES: Final[dict[str, Callable[[np.random.Generator, int], tuple[Values, int
     "heavy-tails": _heavy_tails,
     "shared-row": _shared_row,
     "low-rank": _low_rank,
+    "alike-rows": _alike_rows,
+    "repeated-rows": _repeated_rows,
     "cpu": _cpu,
+    "jax": _jax,
     "other-seed": _other_seed,
     "other-offset": _other_offset,
     "shuffled-rows": _shuffled,

@@ -58,7 +58,7 @@ def calibrate(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="A folder for record, page and plots; it is continued.")
     ],
-    nulls: Annotated[int, typer.Option(min=0, help="Null checkpoints of each of the ten families.")] = 20,
+    nulls: Annotated[int, typer.Option(min=0, help="Null checkpoints of each of the 13 families.")] = 20,
     truths: Annotated[int, typer.Option(min=0, help="True checkpoints at each of 26 steps.")] = 10,
     decoys: Annotated[int, typer.Option(min=0, help="Wrong seeds whose scores measure the tail.")] = 1 << 20,
     seed: Annotated[int, typer.Option(help="What all checkpoints come from.")] = 0,
