@@ -34,7 +34,7 @@ def test_a_plan_has_every_family_and_step() -> None:
     """Two null checkpoints of ten families, one true one at 26 steps: each with a name of its own."""
     jobs = plan(2, 1, 4)
 
-    assert len(jobs) == 2 * 10 + 26
+    assert len(jobs) == 2 * 13 + 26
     assert len({job.key for job in jobs}) == len(jobs)
     assert {job.seed for job in jobs} == {4}
 
@@ -79,7 +79,7 @@ def test_a_record_of_another_seed_is_refused(tmp_path: Path, counted: list[str])
 
     with pytest.raises(LedgerError, match="seed 0, not 1"):
         conduct(tmp_path, plan(1, 0, 1), workers=1)
-    assert len(counted) == 10
+    assert len(counted) == 13
 
 
 @pytest.mark.parametrize("text", ["", "{}\n", "[1]\n", "words\n", '{"schema": "other", "seed": 0}\n'])
