@@ -60,7 +60,8 @@ def score_moved(
     Returns:
         The score; None where there are fewer than two units in all.
     """
-    enough = np.unique(holdout.unit).size >= LEAST_UNITS
-    some = (holdout if enough else selection.with_(holdout)).thinned(ELEMENTS)
+    some = holdout.thinned(ELEMENTS)
+    if np.unique(some.unit).size < LEAST_UNITS:
+        some = selection.with_(holdout).thinned(ELEMENTS)
     moved = moved_indices(some, shape, axis)
     return None if moved is None else score(some.values, standard(moved))
