@@ -47,7 +47,8 @@ def test_a_match_shows_all_that_belongs_on_the_first_page(make_reading: Any) -> 
 
 @pytest.mark.parametrize("width", [80, 100])
 def test_no_line_is_wider_than_the_terminal(make_reading: Any, make_finding: Any, width: int) -> None:
-    """Long names and lists are folded."""
+    """Long names and lists are folded; the command stays whole, to be copied."""
+    command = "birthmark scan " + "x" * 300
     many = {
         "threads": None,
         "not_excluded": list(range(256, 20_000, 256)),
@@ -55,11 +56,13 @@ def test_no_line_is_wider_than_the_terminal(make_reading: Any, make_finding: Any
     }
     reading = make_reading(
         findings=[make_finding(tensor="a" * 300, layout=many)],
-        command="birthmark scan " + "x" * 300,
+        command=command,
         verdict="seed-only",
     )
+    lines = to_text(reading, width).splitlines()
 
-    assert max(len(line) for line in to_text(reading, width).splitlines()) <= width
+    assert f"  {command}" in lines
+    assert max(len(line) for line in lines if "birthmark scan" not in line) <= width
 
 
 def test_nothing_found_says_what_was_searched(make_reading: Any) -> None:

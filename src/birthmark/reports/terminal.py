@@ -56,7 +56,7 @@ def render(reading: Reading, console: Console) -> None:
         _searched(reading, console)
     _list(console, "Notes", notes)
     _heading(console, "Run it again")
-    console.print(Padding(Text(wording.safe(reading.command)), (0, 0, 0, 2)))
+    console.print(Text(f"  {wording.safe(reading.command)}"), soft_wrap=True)  # to be copied whole
     read = ", ".join(wording.safe(name) for name in reading.checkpoint.tensors_read[:4]) or "no tensor"
     more = len(reading.checkpoint.tensors_read) - 4
     line = f"birthmark {reading.version} read {reading.checkpoint.bytes_read:,} bytes: {read}"
