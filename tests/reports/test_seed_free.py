@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +128,44 @@ def test_changed_values_are_noted() -> None:
     assert found.threads == 40960
     assert any("mean phase" in note for note in seed_free_notes(found, "embedding"))
     assert not any("mean phase" in note for note in seed_free_notes(read(), "embedding"))
+
+
+def test_shards_are_told_and_odd_waves_are_not_called_chance() -> None:
+    """Shards are in the notes; where odd waves are coherent the note does not call that chance."""
+    draw = Draw("normal", (0.0, 0.02), (800, 200))
+    values = np.concatenate([Hypothesis(draw, 40960).tensor(seed) for seed in (5870214893347715, 3)])
+    indices = np.arange(values.size)
+    elements = Elements(indices, values.ravel().astype(np.float64), indices // 200)
+    found = read_layout(elements, values.shape, "float32", layouts=(20480, 40960))
+    text = " ".join(seed_free_notes(found, "embedding"))
+    assert "drawn in 2 shards of rows" in text
+    assert "as chance does" in text
+    coherent = replace(found, odd_waves=Coherence(4000, 45.0))
+    text = " ".join(seed_free_notes(coherent, "embedding"))
+    assert "more than chance does" in text
+    assert "as chance does" not in text
+
+
+def test_layouts_of_columns_that_look_alike_are_named() -> None:
+    """Where G is a whole number of rows, shards of columns with smaller layouts are named beside it."""
+    text = " ".join(seed_free_notes(replace(read(), alike=((2, 57344),)), "embedding"))
+    assert "57,344 in 2 shards" in text
+    assert "cannot tell these apart" in text
+    assert "cannot tell these apart" not in " ".join(seed_free_notes(read(), "embedding"))
+
+
+@pytest.mark.parametrize(
+    ("survivors", "largest", "words"),
+    [
+        (320_000, 4.9, "says nothing"),
+        (200_000_000, 5.3, "without JAX's bound so many would stay below it"),
+        (320_000, 5.9, "beyond what JAX or TensorFlow or MindSpore or PyTorch on a CPU can draw"),
+    ],
+)
+def test_the_largest_value_speaks_only_where_it_can(survivors: int, largest: float, words: str) -> None:
+    """Its bound is compared with how often as many normals stay below it anyway."""
+    found = replace(read(), survivors=survivors, largest=largest)
+    assert words in seed_free_notes(found, "embedding")[-1]
 
 
 def test_notes_explain_every_null_and_every_number() -> None:

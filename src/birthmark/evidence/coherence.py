@@ -24,6 +24,11 @@ class Coherence:
     trials: int = 1
 
     @property
+    def length(self) -> float:
+        """Length of the mean phase, 0 to 1."""
+        return self.r / math.sqrt(self.numbers) if self.numbers else 0.0
+
+    @property
     def log10_p_local(self) -> float:
         """log10 of exp(-R^2)."""
         return -(self.r * self.r) / math.log(10.0) + 0.0

@@ -4,7 +4,8 @@ PyTorch on a GPU, on a CPU, TensorFlow and MindSpore make normals in pairs by Bo
 their squares is -log u. Where that is small, u is just below 1, and 1 - u is a small multiple of 2^-24
 (2^-23 for the latter two), which float32 still resolves. They differ in which elements are partners. JAX
 makes each normal by the inverse error function from a uniform of 23 bits on (-1, 1), or on the part of it
-that a truncation at two standard deviations leaves (jax `_src/random.py`): small values show its steps.
+that a truncation at two standard deviations leaves (jax `_src/random.py`): small values show its steps. So
+does PyTorch's `trunc_normal_` up to 2.11, from uniforms of 24 bits (pytorch `torch/nn/init.py`).
 """
 
 from __future__ import annotations
@@ -23,10 +24,13 @@ LEAST_ENERGY = 1e-4
 #: Largest half sum of squares that is used: beyond it the sine unit's last bits blur the lattice. Values that
 #: a decay rounded after every step are blurred sooner, so that smaller windows are tried as well.
 WINDOWS = (0.02, 0.005, 0.00125)
+#: A wider window has more pairs and a blurred lattice (a mean phase of 0.9): worth it where pairs are few.
+WIDE, FEW = 0.05, 400
 #: Values of no partner of a pair in the widest window are larger than this.
-LARGEST = math.sqrt(2.0 * WINDOWS[0]) * 1.05
-#: Largest standard normal in which JAX's lattice is looked for.
-LARGEST_SINGLE = 0.3
+LARGEST = math.sqrt(2.0 * WIDE) * 1.05
+#: Largest standard normal in which JAX's lattice is looked for, and that of PyTorch's inverse error function:
+#: its steps are half as wide, and float32 blurs them sooner.
+LARGEST_SINGLE, LARGEST_TORCH = 0.3, 0.06
 #: Where variance-scaling initialisers of JAX cut off, and what that leaves of the standard deviation.
 CUT, CUT_STD = 2.0, 0.87962566103423978
 
@@ -65,11 +69,15 @@ class SingleLattice:
 
     Attributes:
         normal: float64[m], the values in units of the scale.
-        share: the part of (-1, 1) that the uniforms cover; their step is 2^-22 times that.
+        share: the part of (-1, 1) that the uniforms cover; their step is 2^-bits times that.
+        bits: 22 or 23.
+        largest: the largest value that is looked at.
     """
 
     normal: NDArray[np.float64]
     share: float = 1.0
+    bits: int = 22
+    largest: float = LARGEST_SINGLE
 
     def __len__(self) -> int:
         return int(self.normal.size)
@@ -77,15 +85,14 @@ class SingleLattice:
     def at(self, t: float) -> Phases:
         """See `Lattice`."""
         z = self.normal * math.sqrt(1.0 + t)
-        steps = 2.0**22 / self.share
+        steps = 2.0**self.bits / self.share
         slopes = steps * math.sqrt(2.0 / math.pi) * np.exp(-0.5 * z * z) * 0.5 * z
-        return Phases(
-            steps * erf(z / math.sqrt(2.0)), slopes, steps * math.sqrt(2.0 / math.pi) * LARGEST_SINGLE
-        )
+        span = steps * math.sqrt(2.0 / math.pi) * self.largest
+        return Phases(steps * erf(z / math.sqrt(2.0)), slopes, span)
 
     def part(self, which: NDArray[np.bool_]) -> SingleLattice:
         """See `Lattice`."""
-        return SingleLattice(self.normal[which], self.share)
+        return SingleLattice(self.normal[which], self.share, self.bits, self.largest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +117,9 @@ CPU = Family("PyTorch's CPU generator", "mt19937", "cpu", 5.7681)
 ADJACENT = Family("TensorFlow or MindSpore", "philox", None, 5.6777)
 JAX = Family("JAX", "threefry", "jax", 5.41998)
 JAX_CUT = Family("JAX (a normal cut off at two standard deviations)", "threefry", "jax", CUT)
+TORCH_CUT = Family("PyTorch's trunc_normal_ up to 2.11, on a CPU or a GPU", "", None, 6.7637)
+#: What cuts such normals off, in standard deviations; the last stands for bounds so far out that none shows.
+TORCH_CUTS = (2.0, 3.0, math.inf)
 #: The share of (-1, 1) that such a normal's uniforms cover.
 CUT_SHARE = float(erf(CUT / math.sqrt(2.0)))
 

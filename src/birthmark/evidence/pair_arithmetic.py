@@ -28,10 +28,13 @@ from birthmark.samplers.normal import turns
 NEAR = 8
 #: With fewer pairs than this nothing is said.
 ENOUGH = 24
-#: The share of pairs that an arithmetic must give: NVIDIA's is exact, AMD's a stand-in.
-GIVEN, GIVEN_STAND_IN = 0.95, 0.5
+#: The share of pairs that an arithmetic must give: NVIDIA's is exact, but some values may have been drawn
+#: again or altered since; AMD's is a stand-in. By chance either gives 4 to 7 in 100.
+GIVEN, GIVEN_STAND_IN = 0.8, 0.5
 #: Of pairs in the upper half turn, the share that only an odd step gives: none on Volta, half on Pascal.
 ODD = 0.2
+#: Of altered pairs, the share that only an odd step gives: 0.015 by chance.
+ODD_BY_CHANCE = 0.05
 
 _TURN = 2.0 * math.pi
 _STEPS = 1 << 25
@@ -157,10 +160,12 @@ def _conclusion(pairs: int, nvidia: int, amd: int, upper: int, odd: int) -> tupl
             f"The arithmetic is that of NVIDIA's Pascal or older: {counts}, and {odd:,} of {upper:,} in the "
             "upper half turn need a bit that later GPUs lose."
         )
-    if odd == 0:
+    if odd <= ODD_BY_CHANCE * (pairs - nvidia):
+        few = "none" if odd == 0 else f"{odd:,}"
+        verb = "needs" if odd < 2 else "need"
         return "nvidia-volta+", (
-            f"The arithmetic is that of NVIDIA's Volta or newer: {counts}, and none of {upper:,} in the "
-            "upper half turn needs a bit that those GPUs lose (on Pascal or older about half would)."
+            f"The arithmetic is that of NVIDIA's Volta or newer: {counts}, and {few} of {upper:,} in the "
+            f"upper half turn {verb} a bit that those GPUs lose (on Pascal or older about half would)."
         )
     return None, (
         f"The arithmetic is NVIDIA's, of a generation that stays open: {counts}; {odd:,} of {upper:,} in the "

@@ -51,23 +51,28 @@ class Blocks:
     longest: int
 
 
-def blocks_of(indices: NDArray[np.int64], values: NDArray[np.float64], shape: tuple[int, ...]) -> Blocks:
+def blocks_of(
+    indices: NDArray[np.int64], values: NDArray[np.float64], shape: tuple[int, ...], ways: int = 1
+) -> Blocks:
     """Sort survivors into blocks.
 
     Args:
         indices: C-order flat indices in the tensor, ascending, each once.
         values: the values there.
         shape: the tensor's extents; a huge float32 tensor is drawn by several launches.
+        ways: equal shards that it was drawn in, one after another; they divide its size.
     """
-    launches, _ = pieces(math.prod(shape), "float32", Layout(BLOCK))
-    begin = np.array([piece.start for piece in launches], np.int64)
-    counts = np.array([-(-piece.size // BLOCK) for piece in launches], np.int64)
+    local = math.prod(shape) // ways
+    launches, _ = pieces(local, "float32", Layout(BLOCK))
+    begin = np.array([rank * local + piece.start for rank in range(ways) for piece in launches], np.int64)
+    counts = np.array([-(-piece.size // BLOCK) for piece in launches] * ways, np.int64)
     ends = np.cumsum(counts)
     starts = ends - counts
     launch = np.searchsorted(begin, indices, side="right") - 1
     place = indices - begin[launch]
     slot = starts[launch] + place // BLOCK
-    occupied, first = np.unique(slot, return_index=True)
+    first = np.flatnonzero(np.diff(slot, prepend=-1))
+    occupied = slot[first]
     table = np.full(int(ends[-1]) if len(ends) else 0, -1, np.int32)
     table[occupied] = np.arange(len(occupied), dtype=np.int32)
     bits = np.zeros((len(occupied), _WORDS), np.uint64)
@@ -77,7 +82,7 @@ def blocks_of(indices: NDArray[np.int64], values: NDArray[np.float64], shape: tu
         values=values,
         place=place,
         bits=bits,
-        first=first.astype(np.int64),
+        first=first,
         number=place[first] // BLOCK,
         launch=launch[first].astype(np.int64),
         table=table,

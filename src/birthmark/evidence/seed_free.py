@@ -10,79 +10,38 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import replace
 
 import numpy as np
 
 from birthmark.checkpoints.interface import Checkpoint
-from birthmark.devices.catalogue import exhaustive_threads
-from birthmark.evidence.coherence import Background, Coherence, coherence
+from birthmark.devices.catalogue import exhaustive_threads, table_threads
+from birthmark.evidence.arrangement import (
+    AS_STORED,
+    Arrangement,
+    shard_arrangements,
+    usual_arrangements,
+)
+from birthmark.evidence.coherence import Coherence
 from birthmark.evidence.elements import Elements
-from birthmark.evidence.lattice import Peak, refined
-from birthmark.evidence.lattices import GPU, Family
-from birthmark.evidence.nominal import Nominal, nominals
-from birthmark.evidence.pair_arithmetic import PairArithmetic, compare_pairs, exact_scale
+from birthmark.evidence.lattice import power, refined
+from birthmark.evidence.lattices import LARGEST
+from birthmark.evidence.nominal import nominals
 from birthmark.evidence.partners import blocks_of, count_partners
 from birthmark.evidence.seed_free_values import LEAST_PAIRS, coarse, estimate, read, refusal_of, too_few
-from birthmark.evidence.significance import SIGNIFICANT
-from birthmark.evidence.suppositions import LEAST_NUMBERS, Supposition, Suppositions
+from birthmark.evidence.seed_free_verdict import SeedFree as SeedFree
+from birthmark.evidence.seed_free_verdict import weigh_supposition
+from birthmark.evidence.suppositions import Suppositions
 from birthmark.hypothesis import Draw
 from birthmark.numerics.dtypes import itemsize
 from birthmark.survivors.survivor import Survivors
 
 #: The scale is sought this many standard errors, and a little more, around its estimate.
 ERRORS, MARGIN = 5.0, 1e-3
-#: A relative difference from the scale found that a nominal scale may have.
-SAME_SCALE = 1e-7
+#: A mean phase shorter than this asks for shards; these must add so much to R^2 of the pairs that choose.
+WHOLE, SHARDS_GAIN = 0.95, 20.0
 #: Of small values, the share that must differ from each other.
 LEAST_DISTINCT = 0.5
-
-Result = Literal["layout", "family", "none", "refused"]
-
-
-@dataclass(frozen=True, slots=True)
-class SeedFree:
-    """What survivors say about their draw without its seed.
-
-    Attributes:
-        result: "layout"; "family" where the generator has no layouts; "none"; "refused": nothing was tried.
-        reason: why, in words.
-        survivors: values that were looked at.
-        pairs: surviving pairs of any size under the layout that was found, or else under the one with most.
-        family: the generator's family; None where none was found.
-        threads: G; None without a layout.
-        window: the largest half sum of squares of the pairs that were used.
-        scale: standard deviation of the draw, times any decay since; None where nothing was found.
-        nominal: the scale as somebody wrote it down; None where it is no such number.
-        selection, holdout: the pairs that chose and those that did not; None where nothing was tried.
-        together: both, which the choice saw in part; None where nothing was found.
-        background: other layouts at that scale, on all their pairs; None without a layout.
-        odd_waves: elements as far apart that are no partners, a control; None without a layout.
-        arithmetic: whose arithmetic made the pairs; None where no exact scale is known.
-        largest: the largest magnitude of all survivors, in units of the scale; None where nothing was found.
-        layouts: the G's that were tried.
-        trials: layouts, families, windows and scales tried.
-    """
-
-    result: Result
-    reason: str
-    survivors: int
-    pairs: int = 0
-    family: Family | None = None
-    threads: int | None = None
-    window: float | None = None
-    scale: float | None = None
-    nominal: Nominal | None = None
-    selection: Coherence | None = None
-    holdout: Coherence | None = None
-    together: Coherence | None = None
-    background: Background | None = None
-    odd_waves: Coherence | None = None
-    arithmetic: PairArithmetic | None = None
-    largest: float | None = None
-    layouts: tuple[int, ...] = ()
-    trials: int = 0
 
 
 def seed_free(
@@ -107,6 +66,9 @@ def read_layout(
 ) -> SeedFree:
     """The layout and the generator's family of survivors of a normal draw.
 
+    First the values are asked as they are stored, at scales that people write down and then at every scale
+    near their own; then, under the layouts of the device table, as a transposed tensor and as one of shards.
+
     Args:
         elements: survivors of one tensor, finite; indices ascending.
         shape: the tensor's extents.
@@ -116,137 +78,117 @@ def read_layout(
     count = len(elements)
     if (refused := refusal_of(elements, dtype)) is not None:
         return SeedFree("refused", refused, count)
-    everything = blocks_of(elements.indices, elements.values, shape)
-    wanted = exhaustive_threads() if layouts is None else sorted(set(layouts))
-    there = {
-        threads: count_partners(everything, threads) for threads in wanted if threads < everything.longest
-    }
-    served = tuple(threads for threads, pairs in there.items() if pairs >= LEAST_PAIRS)
-    most = max(there.values(), default=0)
     scale, spread, error = estimate(elements.values)
-    suppositions = Suppositions(elements, shape, scale, spread)
-    small = np.abs(suppositions.small.values)
+    small = np.abs(elements.values[np.abs(elements.values) < LARGEST * scale])
     if np.unique(small).size < LEAST_DISTINCT * small.size:
-        return SeedFree("refused", "too many of the values equal each other", count, most)
-    best, peak, trials = suppositions.best(served, 2.0 * (ERRORS * error + MARGIN))
-    if best is None:
-        return SeedFree("refused", too_few(count, most), count, most)
-    if best.threads is not None:
-        most = there[best.threads]
-    return _judged(suppositions, elements, shape, best, peak, trials, served, most)
+        return SeedFree("refused", "too many of the values equal each other", count)
+    written = _written(scale, 3.0 * error + MARGIN, shape)
+    nothing: SeedFree | None = None
+    trials, most = 0, 0
+    for arrangement in (AS_STORED, *usual_arrangements(shape)):
+        stored = arrangement == AS_STORED
+        wanted = sorted(set(layouts or (exhaustive_threads() if stored else table_threads())))
+        there = _pairs_there(elements, shape, arrangement, wanted)
+        most = max(most, *there.values(), 0)
+        served = tuple(threads for threads, pairs in there.items() if pairs >= LEAST_PAIRS)
+        suppositions = Suppositions(elements, shape, scale, spread, arrangement)
+        for scales in (written, None):
+            best, peak, tried = (
+                suppositions.best(served, 2.0 * (ERRORS * error + MARGIN))
+                if scales is None
+                else suppositions.best_written(served, scales)
+            )
+            trials += tried
+            if best is None:
+                continue
+            if scales is None:
+                peak = refined(best.selection, peak)
+                trials += peak.trials
+            found = weigh_supposition(suppositions, elements, shape, best, peak.t, trials, served, there)
+            if found.result in ("layout", "family"):
+                return _in_shards(found, elements, shape, scale, spread, wanted)
+            if stored:
+                nothing = found
+    if nothing is None:
+        return SeedFree("refused", _no_numbers(count, most), count, most)
+    offered = len(exhaustive_threads() if layouts is None else set(layouts))
+    if len(nothing.layouts) < offered:
+        nothing = replace(nothing, reason=f"{nothing.reason}; {_out_of_reach(nothing.layouts, offered)}")
+    return replace(nothing, trials=trials)
 
 
-def _judged(
-    suppositions: Suppositions,
+def _no_numbers(count: int, most: int) -> str:
+    if most < LEAST_PAIRS:
+        return too_few(count, most)
+    return (
+        "hardly any of the values lie near zero, where lattices show: a draw around another mean is not read"
+    )
+
+
+def _out_of_reach(layouts: tuple[int, ...], wanted: int) -> str:
+    """What a tensor cannot show."""
+    if not layouts:
+        return (
+            f"under none of {wanted:,} layouts do {LEAST_PAIRS:,} pairs survive, so any of them may be true"
+        )
+    return (
+        f"only {len(layouts):,} of {wanted:,} layouts, up to {max(layouts):,} threads, have {LEAST_PAIRS:,} "
+        "surviving pairs: any other would leave no mark here"
+    )
+
+
+def _pairs_there(
+    elements: Elements, shape: tuple[int, ...], arrangement: Arrangement, wanted: Sequence[int]
+) -> dict[int, int]:
+    """The surviving pairs of any size under each layout that is smaller than a launch."""
+    ordered = arrangement.of_draw(elements, shape)
+    blocks = blocks_of(ordered.indices, ordered.values, shape, arrangement.ways)
+    return {threads: count_partners(blocks, threads) for threads in wanted if threads < blocks.longest}
+
+
+def _in_shards(
+    found: SeedFree,
     elements: Elements,
     shape: tuple[int, ...],
-    best: Supposition,
-    peak: Peak,
-    trials: int,
-    layouts: tuple[int, ...],
-    pairs: int,
+    scale: float,
+    spread: float,
+    wanted: Sequence[int],
 ) -> SeedFree:
-    """The best supposition at its best scale, on selection and hold-out, with its controls."""
-    fine = refined(best.selection, peak)
-    scale, nominal, exact, tried = _named(best, best.scale / math.sqrt(1.0 + fine.t), shape)
-    trials += fine.trials + tried
-    t = (best.scale / scale) ** 2 - 1.0
-    selection = coherence(best.selection, t, trials)
-    holdout = coherence(best.holdout, t)
-    background, odd = None, None
-    if best.threads is not None and selection.log10_p_global <= SIGNIFICANT:
-        background = _background(suppositions, best, t, layouts)
-        odd = coherence(_same_window(suppositions, best, best.threads, wave=1).lattice, t)
-    result, reason = _verdict(best, selection, holdout, background)
-    if result == "none":
-        if not layouts:
-            reason += f"; {too_few(len(elements), pairs)}"
-        reason += (
-            f" (the best of {trials:,} trials reaches R = {selection.r:.1f} on {selection.numbers:,} pairs)"
-        )
-        return SeedFree(
-            "none",
-            reason,
-            len(elements),
-            pairs,
-            selection=selection,
-            holdout=holdout,
-            layouts=layouts,
-            trials=trials,
-        )
-    known = best.family is GPU and (exact or nominal is not None)
-    return SeedFree(
-        result,
-        reason,
-        len(elements),
-        pairs,
-        family=best.family,
-        threads=best.threads,
-        window=best.window,
-        scale=scale,
-        nominal=nominal,
-        selection=selection,
-        holdout=holdout,
-        together=coherence(best.lattice, t, trials),
-        background=background,
-        odd_waves=odd,
-        arithmetic=compare_pairs(best.sines, best.cosines, scale) if known else None,
-        largest=float(np.abs(elements.values).max()) / scale,
-        layouts=layouts,
-        trials=trials,
-    )
+    """A layout that shows in a part of the pairs, again with the shards that bring the rest into line."""
+    if found.threads is None or found.scale is None or found.window is None:
+        return found
+    if found.arrangement.transposed or _length(found.together) >= WHOLE:
+        return found
+    near = elements.keep(np.abs(elements.values) < LARGEST * found.scale)
+    best, gained, tried = None, SHARDS_GAIN, 0
+    for arrangement in shard_arrangements(shape):
+        tried += 1
+        suppositions = Suppositions(near, shape, scale, spread, arrangement)
+        one = suppositions.in_window(found.threads, found.window)
+        t = (one.scale / found.scale) ** 2 - 1.0
+        gain = power(one.selection.at(t).turns) - found.selection_power
+        if gain > gained:
+            best, gained = (suppositions, one, t), gain
+    if best is None:
+        return found
+    suppositions, one, t = best
+    there = _pairs_there(elements, shape, suppositions.arrangement, wanted)
+    served = tuple(threads for threads, pairs in there.items() if pairs >= LEAST_PAIRS)
+    again = weigh_supposition(suppositions, elements, shape, one, t, found.trials + tried, served, there)
+    longer = _length(again.holdout) > _length(found.holdout)
+    return again if again.result == "layout" and longer else replace(found, trials=again.trials)
 
 
-def _named(best: Supposition, near: float, shape: tuple[int, ...]) -> tuple[float, Nominal | None, bool, int]:
-    """The scale as it was drawn with or written down, where the selection shows it; scales tried for that."""
-    draw = Draw("normal", (0.0, near), shape)
-    close = [one for one in nominals(near, draw) if abs(one.value / near - 1.0) <= SAME_SCALE]
-    tried = len(close)
-    if best.family is GPU:
-        exact, more = exact_scale(best.sines[~best.held], best.cosines[~best.held], near)
-        tried += more
-        if exact is not None:
-            named = next((one for one in close if float(np.float32(one.value)) == exact), None)
-            return exact, named, True, tried
-    if close:
-        return float(np.float32(close[0].value)), close[0], False, tried
-    return near, None, False, tried
+def _length(one: Coherence | None) -> float:
+    return one.length if one is not None else 0.0
 
 
-def _same_window(suppositions: Suppositions, best: Supposition, threads: int, wave: int = 0) -> Supposition:
-    return next(one for one in suppositions.of_layout(threads, wave) if one.window == best.window)
-
-
-def _background(
-    suppositions: Suppositions, best: Supposition, t: float, layouts: tuple[int, ...]
-) -> Background:
-    """All other layouts at the chosen scale and window, on all their pairs."""
-    found: list[tuple[int, float, int]] = []
-    for threads in layouts:
-        if threads != best.threads:
-            one = coherence(_same_window(suppositions, best, threads).lattice, t)
-            if one.numbers >= LEAST_NUMBERS:
-                found.append((threads, one.r, one.numbers))
-    return (
-        Background(*(tuple(column) for column in zip(*found, strict=True)))
-        if found
-        else Background((), (), ())
-    )
-
-
-def _verdict(
-    best: Supposition, selection: Coherence, holdout: Coherence, background: Background | None
-) -> tuple[Result, str]:
-    if selection.log10_p_global > SIGNIFICANT:
-        return "none", "no layout and no family of generators stands out after all trials"
-    if holdout.log10_p_global > SIGNIFICANT:
-        return "none", "the held-out pairs do not confirm what the others chose"
-    if best.threads is None:
-        return "family", f"the values lie on the lattice of {best.family.name}, which has no launch layouts"
-    rival = background.next_best if background is not None else None
-    if rival is not None and rival[1].log10_p_global <= SIGNIFICANT:
-        return (
-            "none",
-            f"layouts of {best.threads:,} and of {rival[0]:,} threads both stand out: the values repeat",
-        )
-    return "layout", "the pairs of one layout, and of no other, lie on the generator's lattice"
+def _written(scale: float, span: float, shape: tuple[int, ...]) -> tuple[float, ...]:
+    """Scales within a relative `span` that people write down, as the float32 that a sampler makes of them."""
+    draw = Draw("normal", (0.0, scale), shape)
+    found: dict[float, None] = {}
+    for step in range(-math.ceil(span / 0.01), math.ceil(span / 0.01) + 1):
+        for one in nominals(scale * (1.0 + 0.01 * step), draw):
+            if abs(one.value / scale - 1.0) <= span:
+                found[float(np.float32(one.value))] = None
+    return tuple(found)

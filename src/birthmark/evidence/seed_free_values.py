@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import erfinv
 
 from birthmark.checkpoints.interface import Checkpoint
 from birthmark.evidence.elements import Elements, matrix_shape, units_of
@@ -19,6 +20,8 @@ LEAST_PAIRS = 1000
 MOST = 1 << 22
 #: Values that fit into so many bits are too coarse where more than this share of them does.
 COARSE_BITS, MOST_COARSE = 17, 0.25
+#: The share of magnitudes below the one that shows a cut, and the largest cut that is told from none.
+NEARLY_ALL, MOST_CUT = 0.999, 2.6
 
 
 def read(checkpoint: Checkpoint, survivors: Survivors) -> Elements:
@@ -68,13 +71,39 @@ def too_few(survivors: int, pairs: int) -> str:
 def estimate(values: NDArray[np.float64]) -> tuple[float, float, float]:
     """The scale of values, a few of which may have been altered.
 
+    A normal that was cut off below 2.6 standard deviations has a smaller spread: how much smaller shows in
+    how far its large values reach.
+
     Returns:
         The standard deviation of the normal that they would be, the root of their mean square (both without
         values beyond three standard deviations), and the relative standard error of either.
     """
     size = np.abs(values)
     rough = float(np.median(size)) / 0.6744897501960817
-    inside = values[size < 3.0 * rough]
+    inside = size[size < 3.0 * rough]
     spread = float(np.sqrt(np.mean(inside * inside)))
+    cut = _cut(float(np.quantile(inside, NEARLY_ALL)) / spread)
     # A normal cut off at three standard deviations has 0.98658 of one left.
-    return spread / 0.98658, spread, 1.0 / math.sqrt(2.0 * values.size)
+    return spread / _left(min(cut, 3.0)), spread, 1.0 / math.sqrt(2.0 * values.size)
+
+
+def _left(cut: float) -> float:
+    """The standard deviation that a standard normal has left after it was cut off."""
+    density = math.exp(-0.5 * cut * cut) / math.sqrt(2.0 * math.pi)
+    return math.sqrt(1.0 - 2.0 * cut * density / math.erf(cut / math.sqrt(2.0)))
+
+
+def _cut(reach: float) -> float:
+    """Where a normal was cut off; 3 where it does not show.
+
+    Args:
+        reach: the quantile `NEARLY_ALL` of its magnitudes, in units of their root mean square.
+    """
+    low, high = 1.0, 3.0
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        inside = NEARLY_ALL * math.erf(middle / math.sqrt(2.0))
+        low, high = (
+            (middle, high) if math.sqrt(2.0) * erfinv(inside) / _left(middle) < reach else (low, middle)
+        )
+    return low if low < MOST_CUT else 3.0

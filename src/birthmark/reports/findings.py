@@ -56,6 +56,7 @@ def finding(judged: Judged, declared: DeclaredModel | None = None, seed_rule: st
         raise ValueError("a judgement with the outcome 'none' is no finding")
     arithmetics = judgement.arithmetic.not_excluded if judgement.arithmetic else ()
     vendor = judgement.arithmetic.vendor if judgement.arithmetic else None
+    imitated = vendor is not None and vendor.imitated
     survivors, altered = _survivors(judgement, judged.census)
     devices = _devices(judgement)
     exact = judgement.outcome in ("match", "seed-only")
@@ -69,8 +70,8 @@ def finding(judged: Judged, declared: DeclaredModel | None = None, seed_rule: st
         scale=fit.scale.value,
         factor=fit.factor if plain else None,
         generator=fit.hypothesis.generator,
-        platform=_platform(arithmetics, devices),
-        arithmetic=fit.hypothesis.arithmetic if plain else None,
+        platform=_platform(arithmetics, devices, imitated=imitated),
+        arithmetic=fit.hypothesis.arithmetic if plain and not imitated else None,
         arithmetics_not_excluded=list(arithmetics),
         method="search",
         seed=case.seed_of_rank,
@@ -228,7 +229,8 @@ def _devices(judgement: Judgement) -> tuple[Device, ...]:
     layouts = judgement.layouts
     if layouts is None:
         return ()
-    arithmetics = judgement.arithmetic.not_excluded if judgement.arithmetic else (None,)
+    left = judgement.arithmetic.not_excluded if judgement.arithmetic else ()
+    arithmetics = left or (None,)
     return tuple(
         device
         for threads in layouts.not_excluded
@@ -237,8 +239,10 @@ def _devices(judgement: Judgement) -> tuple[Device, ...]:
     )
 
 
-def _platform(arithmetics: tuple[str, ...], devices: tuple[Device, ...]) -> str | None:
-    """The platform, where arithmetic or devices leave only one."""
+def _platform(arithmetics: tuple[str, ...], devices: tuple[Device, ...], *, imitated: bool) -> str | None:
+    """The platform, where arithmetic or devices leave only one; a program's float64 is of none."""
+    if imitated:
+        return None
     vendors = {device.vendor for device in devices} or {
         "amd" if arithmetic == "amd" else "nvidia" for arithmetic in arithmetics
     }

@@ -14,7 +14,6 @@ import numpy as np
 
 from birthmark.devices.catalogue import Device, sharing
 from birthmark.evidence.coherence import Background, Coherence
-from birthmark.evidence.lattices import ADJACENT, CPU, JAX
 from birthmark.evidence.likelihood import coherence_likelihood
 from birthmark.evidence.measured import log10_p_least, log10_p_measured, statement
 from birthmark.evidence.pair_arithmetic import PairArithmetic
@@ -39,12 +38,11 @@ from birthmark.reports.reading import (
     SurvivorsModel,
     VendorModel,
 )
+from birthmark.reports.seed_free_notes import seed_free_notes as seed_free_notes
 from birthmark.survivors.survivor import Survivors
 
 #: More ids than this are not listed.
 MOST_IDS = 1 << 17
-#: Where the pairs' mean phase is shorter than this, something was done to the values.
-WHOLE = 0.9
 #: Bins of the other layouts' R.
 EDGES = tuple(float(edge) for edge in np.arange(0.0, 5.01, 0.5))
 _NO_SCORE = ScoreModel(n=0, r=None, sigma=None, log10_p_local=None, log10_p_global=None)
@@ -142,23 +140,6 @@ def coherence_model(one: Coherence) -> ScoreModel:
     )
 
 
-def seed_free_notes(found: SeedFree, tensor: str) -> list[str]:
-    """What a reader should know about a seed-free reading, whatever came of it."""
-    if found.result == "layout":
-        return _layout_notes(found, tensor)
-    if found.result == "family":
-        assert found.selection is not None
-        assert found.holdout is not None
-        return [
-            f"{tensor}, without any seed: {found.reason}. R = {found.selection.r:.1f} on the "
-            f"{found.selection.numbers:,} numbers that chose among {found.trials:,} suppositions, and "
-            f"{found.holdout.r:.1f} on {found.holdout.numbers:,} others (log10 p "
-            f"{found.holdout.log10_p_global:.1f})."
-        ]
-    word = "not tried" if found.result == "refused" else "nothing found"
-    return [f"{tensor}, layout without the seed: {word}, because {found.reason}."]
-
-
 def with_layouts(searched: SearchedModel, layouts: Sequence[tuple[Survivors, SeedFree]]) -> SearchedModel:
     """The account of what was searched, with what was read without seeds."""
     tried = [(survivors.tensor, one) for survivors, one in layouts if one.result != "refused"]
@@ -179,60 +160,9 @@ def searched_text(found: SeedFree, tensor: str) -> str | None:
         return None
     layouts = f"{len(found.layouts):,} layouts" if len(found.layouts) != 1 else "1 layout"
     return (
-        f"{tensor}: seed-free, {layouts} and 5 families of generators, {found.trials:,} suppositions with "
+        f"{tensor}: seed-free, {layouts} and 6 families of generators, {found.trials:,} suppositions with "
         "their scales, complete"
     )
-
-
-def _layout_notes(found: SeedFree, tensor: str) -> list[str]:
-    assert found.together is not None
-    assert found.scale is not None
-    notes = [
-        f"Verdict on {tensor}: layout-only, because {found.reason}: R = {found.together.r:.1f} on all "
-        f"{found.together.numbers:,} pairs with a half sum of squares below {found.window:g} (of "
-        f"{found.pairs:,} surviving pairs). The scores are coherences of pairs: n counts pairs, sigma is R, "
-        "and p is exp(-R^2).",
-        "seed, offset and seed_hex are null: the layout was read without them. bit_exact is empty: without "
-        "a seed no value is predicted.",
-    ]
-    length = found.together.r / math.sqrt(found.together.numbers)
-    if length < WHOLE:
-        notes.append(
-            f"The pairs' mean phase has a length of {length:.2f} where an untouched draw has nearly 1: some "
-            "values were changed, a decay was rounded after every step, or several launches drew parts of "
-            "this tensor."
-        )
-    if found.background is not None and (rival := found.background.next_best) is not None:
-        notes.append(
-            f"Decoys are the {len(found.background.layouts):,} other layouts at the same scale, seeds take "
-            f"no part: the best of them reaches R = {rival[1].r:.1f}."
-        )
-    if found.odd_waves is not None and found.odd_waves.numbers:
-        notes.append(
-            f"Elements as far apart that are no partners (odd waves) reach R = {found.odd_waves.r:.1f} on "
-            f"{found.odd_waves.numbers:,} pairs, as chance does."
-        )
-    if found.nominal is not None:
-        plain = found.nominal.formula == f"{found.scale:g}"
-        name = "a short decimal" if plain else found.nominal.formula
-        notes.append(f"Scale {found.scale:.8g}, {name}: found from the pairs.")
-    elif found.arithmetic is not None:
-        notes.append(
-            f"Scale {found.scale:.9g}, found from the pairs: with this float32 they have their bits."
-        )
-    else:
-        notes.append(
-            f"Scale {found.scale:.8g} was found from the pairs; it is none that people write down, so it was "
-            "perhaps changed after the draw."
-        )
-    if found.arithmetic is None:
-        notes.append("vendor is null: the exact scale of the draw is not known, so no pair was inverted.")
-    if found.largest is not None and found.largest > max(CPU.most, ADJACENT.most, JAX.most):
-        notes.append(
-            f"The largest value lies {found.largest:.2f} standard deviations out, beyond what PyTorch on a "
-            "CPU, TensorFlow, MindSpore or JAX can draw in float32."
-        )
-    return notes
 
 
 def _platform(arithmetic: str | None, devices: tuple[Device, ...]) -> str | None:
