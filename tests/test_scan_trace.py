@@ -67,6 +67,9 @@ def test_a_gpu_tensor_behind_others_is_found_at_its_traced_offset(tmp_path: Path
     assert result.reading.verdict == "match"
     assert result.reading.findings[0].tensor == "table.weight"
     assert (result.reading.findings[0].seed, result.reading.findings[0].offset) == (42, 8)
+    assert result.reading.findings[0].without_seed is not None  # asked here, too
+    assert result.reading.findings[0].trained is not None
+    assert result.reading.findings[0].trained.score.r == pytest.approx(0.32, abs=0.05)
     notes = " ".join(result.reading.notes)
     assert "seed 42 on G = 40,960 shows in 3 of 3 drawn tensors" in notes
     assert "By the trace's offsets G = 40,960 explains the model best" in notes

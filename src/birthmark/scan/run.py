@@ -81,6 +81,8 @@ def scan(
             reason = refusals[0]
             reading = not_searched(checkpoint, reason, command=command, tensors_read=read, notes=state.notes)
             return Scan(reading, (), stopped=state.stopped)
+    if state.predicted is not None and not state.stopped:
+        confirm_layouts(state, targets)
     return _read(state, command, read)
 
 
@@ -118,8 +120,6 @@ def _search(state: State, targets: Sequence[Survivors], options: ScanOptions) ->
     elif state.solved:
         rest_of(state, state.solved[0].tensor, targets, wanted, cpu=False)
         along_the_stream(state, seen)
-    if state.predicted is not None and not state.stopped:
-        confirm_layouts(state, targets)
     return refusals
 
 
