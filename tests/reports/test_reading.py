@@ -44,7 +44,7 @@ def test_the_keys_are_those_of_schema_1(make_reading: Any) -> None:
     document = json.loads(make_reading().to_json())
 
     assert document["schema"] == "birthmark.reading/1"
-    assert [key for key in document if key not in ("mixtures", "questions")] == [
+    assert [key for key in document if key not in ("mixtures", "questions", "families")] == [
         "schema",
         "version",
         "command",

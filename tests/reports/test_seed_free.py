@@ -196,16 +196,24 @@ def test_what_was_not_found_is_told_and_is_no_finding(result: str, words: str) -
     assert (searched_text(nothing(result), "embedding") is None) == (result == "refused")
 
 
-def test_a_family_is_a_note() -> None:
-    """A generator without layouts is named in a note, with its coherence."""
+def test_a_family_is_no_finding_and_is_named(tmp_path: Path) -> None:
+    """A generator without layouts is named in the headline, in `families` and in a note."""
     torch = pytest.importorskip("torch")
     torch.manual_seed(3)
     values = torch.empty(SHAPE).normal_(0.0, 0.02).numpy()
     indices = np.arange(values.size)
     elements = Elements(indices, values.ravel().astype(np.float64), indices // SHAPE[1])
-    notes = seed_free_notes(read_layout(elements, SHAPE, "float32", layouts=(20480,)), "embedding")
+    found = read_layout(elements, SHAPE, "float32", layouts=(20480,))
+    notes = seed_free_notes(found, "embedding")
     assert "PyTorch's CPU generator" in notes[0]
     assert "log10 p" in notes[0]
+    reading = whole(tmp_path, [found])
+    assert reading.verdict == "none"
+    assert [(one.generator, one.platform) for one in reading.families] == [("mt19937", "cpu")]
+    assert reading.families[0].scale == found.scale
+    assert from_json(reading.to_json()) == reading
+    assert "drawn by PyTorch's CPU generator" in " ".join(to_text(reading).split())
+    assert whole(tmp_path, [nothing()]).families == []
 
 
 def test_the_verdict_of_such_a_finding_is_layout_only() -> None:

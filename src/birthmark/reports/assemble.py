@@ -30,7 +30,13 @@ from birthmark.reports.reading import (
     SearchedModel,
     Verdict,
 )
-from birthmark.reports.seed_free import layout_claim, layout_finding, seed_free_notes, with_layouts
+from birthmark.reports.seed_free import (
+    family_model,
+    layout_claim,
+    layout_finding,
+    seed_free_notes,
+    with_layouts,
+)
 from birthmark.reports.solved import solved_claim, solved_finding, solved_notes, with_looks
 from birthmark.survivors.survivor import Survivors
 
@@ -113,6 +119,11 @@ def assemble(
         ),
         mixtures=mixed,
         questions=questions(findings, mixed),
+        families=[
+            family_model(one, survivors.tensor)
+            for survivors, one in layouts
+            if one.result == "family" and all(found.tensor != survivors.tensor for found in findings)
+        ],
     )
 
 

@@ -178,6 +178,22 @@ class VendorModel(Part):
     float64: Float64Model | None = None
 
 
+class FamilyModel(Part):
+    """Survivors that lie on the lattice of a generator without launch layouts, read without their seed.
+
+    The scores are coherences, as those of a layout without its seed: sigma is R.
+    """
+
+    tensor: str
+    family: str
+    generator: str | None
+    platform: str | None
+    scale: float
+    selection: ScoreModel
+    holdout: ScoreModel
+    trials: Count
+
+
 class OtherDrawModel(Part):
     """Another draw of the same merge."""
 

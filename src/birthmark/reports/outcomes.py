@@ -17,6 +17,9 @@ def headline(reading: Reading) -> tuple[str, str]:
             if reading.searched.complete
             else "a part of what was planned was left out"
         )
+        if reading.families:
+            names = " and ".join(dict.fromkeys(one.family for one in reading.families))
+            return "NOTHING FOUND", f"{done}, and no seed predicts the survivors; they were drawn by {names}."
         return "NOTHING FOUND", f"{done}, and no seed predicts the survivors."
     where = wording.origin(first)
     if reading.verdict == "mixture":

@@ -28,6 +28,7 @@ from birthmark.reports.models import (
     DeclaredModel,
     DeviceModel,
     EitherModel,
+    FamilyModel,
     FileModel,
     Float64Model,
     LayoutModel,
@@ -58,6 +59,7 @@ __all__ = [
     "DecoysModel",
     "DeviceModel",
     "EitherModel",
+    "FamilyModel",
     "FileModel",
     "Finding",
     "Float64Model",
@@ -172,6 +174,7 @@ class Reading(Part):
     notes: list[str]
     mixtures: list[MixtureModel] = Field(default_factory=list)
     questions: list[QuestionModel] = Field(default_factory=list)
+    families: list[FamilyModel] = Field(default_factory=list)
 
     def to_json(self, *, only_given: bool = False) -> str:
         """The reading as indented JSON, keys in the schema's order, with a final newline.

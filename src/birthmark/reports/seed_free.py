@@ -28,6 +28,7 @@ from birthmark.reports.reading import (
     ControlsModel,
     DecoysModel,
     DeviceModel,
+    FamilyModel,
     Finding,
     LayoutControlModel,
     LayoutModel,
@@ -119,6 +120,27 @@ def layout_finding(found: SeedFree, survivors: Survivors) -> Finding:
                 tensor=survivors.tensor,
             )
         ),
+    )
+
+
+def family_model(found: SeedFree, tensor: str) -> FamilyModel:
+    """A generator's family that was read without a seed, in the schema's keys.
+
+    Args:
+        found: with the result "family".
+        tensor: what it was read from.
+    """
+    if found.family is None or found.scale is None or found.selection is None or found.holdout is None:
+        raise ValueError(f"a seed-free reading with the result {found.result!r} names no family")
+    return FamilyModel(
+        tensor=tensor,
+        family=found.family.name,
+        generator=found.family.generator or None,
+        platform=found.family.platform,
+        scale=found.scale,
+        selection=coherence_model(found.selection),
+        holdout=coherence_model(found.holdout),
+        trials=found.trials,
     )
 
 

@@ -15,7 +15,7 @@ from rich.text import Text
 from birthmark.reports import wording
 from birthmark.reports.outcomes import headline, propositions
 from birthmark.reports.questions import questions
-from birthmark.reports.reading import Finding, MixtureModel, Reading
+from birthmark.reports.reading import FamilyModel, Finding, MixtureModel, Reading
 
 #: Findings that are shown in full; the others get a line each.
 IN_FULL = 4
@@ -42,6 +42,8 @@ def render(reading: Reading, console: Console) -> None:
         _heading(console, "Also")
         for finding in rest:
             _bullet(console, _line(finding))
+    for family in reading.families:
+        _family(family, console)
     if reading.findings:
         _heading(console, "What a critic would ask")
         for one in reading.questions or questions(reading.findings, reading.mixtures):
@@ -90,6 +92,14 @@ def _parts(mixture: MixtureModel, console: Console) -> None:
 def _finding_title(reading: Reading, finding: Finding, number: int) -> str:
     name = wording.safe(finding.tensor)
     return f"{name} ({number} of {len(reading.findings)})" if len(reading.findings) > 1 else name
+
+
+def _family(one: FamilyModel, console: Console) -> None:
+    """A generator that was named without a seed and a layout."""
+    _heading(console, wording.safe(one.tensor))
+    _row(console, "Generator", f"{one.family}; the values lie on its lattice, which shows no layout")
+    chances = [wording.power_of_ten(score.log10_p_global) for score in (one.selection, one.holdout)]
+    _row(console, "Chance", f"p = {chances[0]} after {one.trials:,} trials, {chances[1]} on the other half")
 
 
 def _finding(finding: Finding, console: Console) -> None:
