@@ -146,6 +146,17 @@ def test_shards_are_told_and_odd_waves_are_not_called_chance() -> None:
     assert "as chance does" not in text
 
 
+def test_a_short_scale_without_the_bits_is_doubted() -> None:
+    """0.02 decayed by 0.3 is 0.006, which looks drawn; the pairs do not have its bits, and that is said."""
+    values = Hypothesis(Draw("normal", (0.0, 0.02), SHAPE), 40960).tensor(9) * np.float32(0.3)
+    indices = np.arange(values.size)
+    elements = Elements(indices, values.ravel().astype(np.float64), indices // SHAPE[1])
+    found = read_layout(elements, SHAPE, "float32", layouts=(20480, 40960))
+    text = " ".join(seed_free_notes(found, "embedding"))
+    assert "drawn with another one and scaled since" in text
+    assert "scaled since" not in " ".join(seed_free_notes(read(), "embedding"))
+
+
 def test_layouts_of_columns_that_look_alike_are_named() -> None:
     """Where G is a whole number of rows, shards of columns with smaller layouts are named beside it."""
     text = " ".join(seed_free_notes(replace(read(), alike=((2, 57344),)), "embedding"))

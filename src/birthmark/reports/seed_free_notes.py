@@ -13,6 +13,8 @@ from birthmark.evidence.significance import SIGNIFICANT
 #: Where the pairs' mean phase is shorter than this, something was done to the values; the widest window's is
 #: shorter anyway.
 WHOLE, WHOLE_WIDE = 0.9, 0.75
+#: The share of pairs that an arithmetic gives to the last bit where the scale is that of the draw.
+BITS = 0.8
 #: The largest value says nothing about a bound that a normal without one would respect this often.
 UNINFORMATIVE = 0.1
 
@@ -78,7 +80,7 @@ def _layout_notes(found: SeedFree, tensor: str) -> list[str]:
     if found.nominal is not None:
         plain = found.nominal.formula == f"{found.scale:g}"
         name = "a short decimal" if plain else found.nominal.formula
-        notes.append(f"Scale {found.scale:.8g}, {name}: found from the pairs.")
+        notes.append(f"Scale {found.scale:.8g}, {name}: found from the pairs{_unlike(found)}.")
     elif found.arithmetic is not None:
         notes.append(
             f"Scale {found.scale:.9g}, found from the pairs: with this float32 they have their bits."
@@ -92,6 +94,17 @@ def _layout_notes(found: SeedFree, tensor: str) -> list[str]:
         notes.append("vendor is null: the exact scale of the draw is not known, so no pair was inverted.")
     notes.append(_largest(found))
     return notes
+
+
+def _unlike(found: SeedFree) -> str:
+    """A doubt about a scale that people write down: with the scale of the draw the pairs have their bits."""
+    test = found.arithmetic
+    if test is None or max(test.nvidia, test.amd) >= BITS * test.pairs:
+        return ""
+    return (
+        f", but with it only {max(test.nvidia, test.amd):,} of {test.pairs:,} have their bits: the values "
+        "were perhaps drawn with another one and scaled since, or other tables made them"
+    )
 
 
 def _other_cuts(found: SeedFree) -> list[str]:

@@ -18,13 +18,15 @@ from birthmark.search.ledger import Ledger
 from birthmark.search.offsets import search_offsets
 from birthmark.search.options import Options
 from birthmark.search.weak import weak_candidates
+from birthmark.survivors.survey import likely_values
 from birthmark.survivors.survivor import Survivors
 from birthmark.survivors.traced import split_traced, traceable
 
 #: Tensors that are tried with the dictionary of seeds, and those that a known seed is tried on.
 MOST_TARGETS, MOST_OTHERS = 8, 64
-#: Tensors whose layout is read without a seed.
-MOST_SEEDLESS = 2
+#: Tensors whose layout or family is read without a seed, those that are asked for it, and those that are
+#: looked at, refusals included.
+MOST_SEEDLESS, MOST_ASKED, MOST_LOOKED_AT = 2, 4, 8
 
 
 def with_usual_seeds(state: State, targets: Sequence[Survivors], wanted: Options) -> list[str]:
@@ -49,13 +51,26 @@ def in_full(state: State, targets: Sequence[Survivors], options: ScanOptions) ->
 
 
 def without_seed(state: State, targets: Sequence[Survivors]) -> None:
-    """What the values say about their layout without a seed; coarse dtypes say nothing and are not asked."""
-    for target in targets:
-        if len(state.layouts) == MOST_SEEDLESS:
+    """What the values say about their layout without a seed.
+
+    The most promising tensor comes first, then those with the most values: a tensor of one wave has no layout
+    to show. Why a tensor was not asked is kept as well, each kind of reason once.
+    """
+    rest = sorted(targets[1:], key=likely_values, reverse=True)
+    told: set[str] = set()
+    asked, read = 0, 0
+    for target in [*targets[:1], *rest][:MOST_LOOKED_AT]:
+        if asked == MOST_ASKED or read == MOST_SEEDLESS:
             return
         found = seed_free(state.checkpoint, target)
-        if found.result != "refused":
-            state.layouts.append((target, found))
+        kind = found.reason.lstrip("0123456789,")
+        if found.result == "refused":
+            if kind in told:
+                continue
+            told.add(kind)
+        asked += found.result != "refused"
+        read += found.result in ("layout", "family")
+        state.layouts.append((target, found))
 
 
 def from_the_known_seed(
