@@ -63,12 +63,15 @@ def _lines(found: Lineage) -> Iterator[str]:
 
 
 def _pair(each: Related) -> Iterator[str]:
+    from birthmark.numerics.dtypes import FORMATS
+
     relation = each.relation
     headline = _HEADLINES[relation.kind]
     if relation.kind == "copy" and relation.how is not None:
         upto = relation.how.startswith("up to rounding")
         headline = f"IDENTICAL {relation.how.upper()}" if upto else f"COPY, {relation.how.upper()}"
-        headline = headline.replace("FLOAT", "float").replace("BFLOAT", "bfloat").replace("Bfloat", "bfloat")
+        for dtype in sorted(FORMATS, key=len, reverse=True):
+            headline = headline.replace(f" {dtype.upper()}", f" {dtype}")
     if relation.partial:
         headline += ", IN PART"
     rarity = "" if relation.log10_p is None else f"  (log10 p {relation.log10_p:.0f})"
@@ -82,8 +85,8 @@ def _pair(each: Related) -> Iterator[str]:
         yield f"  - Names meet once {names[0]} is taken away in the first and {names[1]} in the second."
     if any(each.alone):
         yield (
-            f"  - Without a counterpart of one name and width: {each.alone[0]:,} tensors of the first, "
-            f"{each.alone[1]:,} of the second."
+            f"  - Tensors without a counterpart of one name and width: {each.alone[0]:,} in the first, "
+            f"{each.alone[1]:,} in the second."
         )
     for sentence in relation.background:
         yield f"    {sentence}"
@@ -101,8 +104,13 @@ def _merges(merges: Merges) -> Iterator[str]:
         yield f"No merge: {merges.tried:,} families of a child and parents tried ({merges.trials:,} tensors)."
 
 
+def _numbers(places: tuple[int, ...]) -> str:
+    *most, last = (str(place + 1) for place in places)
+    return f"{', '.join(most)} and {last}" if most else last
+
+
 def _merge(merge: Merge) -> Iterator[str]:
-    names = " and ".join(str(parent + 1) for parent in merge.parents)
+    names = _numbers(merge.parents)
     yield f"{merge.child + 1} is a MERGE of {names}: {_WAYS[merge.way]}  (log10 p {merge.log10_p:.0f})"
     what = {"rows": "share of the rows", "tensors": "share of the tensors"}.get(merge.way, "weight")
     for place, parent in enumerate(merge.parents):
@@ -121,7 +129,7 @@ def _merge(merge: Merge) -> Iterator[str]:
             + "".join(
                 f" + {merge.weights[place]:.4f} ({merge.parents[place] + 1} - base)" for place in others
             )
-            + "."
+            + ". Each of the four follows from the other three; this way has the smallest weights."
         )
     yield (
         f"  - {merge.tensors:,} of {merge.telling:,} tensors that can tell follow to within rounding; in "
@@ -134,7 +142,7 @@ def _merge(merge: Merge) -> Iterator[str]:
 
 
 def _stack(stack: Stack) -> Iterator[str]:
-    names = " and ".join(str(parent + 1) for parent in stack.parents)
+    names = _numbers(stack.parents)
     yield f"{stack.child + 1} is made of TENSORS of {names} UNDER OTHER NAMES"
     counts = ", ".join(
         f"{count:,} from {parent + 1}" for parent, count in zip(stack.parents, stack.tensors, strict=True)

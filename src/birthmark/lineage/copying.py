@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from birthmark.checkpoints.interface import Values
 from birthmark.lineage.chance import log10_coincidences
-from birthmark.lineage.steps import coarser_rows, grid_of, unit
+from birthmark.lineage.steps import coarser_rows, could_be_one, grid_of, unit
 from birthmark.lineage.tensors import Common, Couple
 from birthmark.numerics.dtypes import FORMATS, round_to
 
@@ -89,7 +89,7 @@ def compare_values(couple: Couple, common: Common) -> Copied:
     a, b = couple.take(common, chosen)
     grids = grid_of(a, common.dtypes[0]), grid_of(b, common.dtypes[1])
     dtype = min(grids, key=lambda name: FORMATS[name].precision)
-    counting = _decide(a, b, dtype)
+    counting = _decide(a, b, dtype, grids)
     rate, reached, count = _measured(a, b, counting)
     equal, explained, zeroed = 0, 0, [0, 0]
     same = np.zeros(rows, np.bool_)
@@ -120,11 +120,14 @@ class _Counting:
     dtype: str
     factor: float = 1.0
     coarse: Literal[1, 2] | None = None
+    both: tuple[str, str] | None = None
 
     def agree(self, a: Values, b: Values) -> NDArray[np.bool_]:
         """Which values agree."""
         if self.way == "none" or self.way == "equal":
             return _equal(a, b)
+        if self.way == "rounded" and self.both is not None:
+            return could_be_one(a, b, self.both)
         if self.way == "rounded":
             return _equal(round_to(a, self.dtype), round_to(b, self.dtype))
         if self.way == "coarser":
@@ -150,11 +153,13 @@ def row_factors(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.fl
     return factors
 
 
-def _decide(a: Values, b: Values, dtype: str) -> _Counting:
+def _decide(a: Values, b: Values, dtype: str, grids: tuple[str, str]) -> _Counting:
     """The kind of copy that explains most of a sample."""
     if not a.size or _share(_equal(a, b), a, b) >= 1.0:
         return _Counting("equal", dtype)
-    rounded = _Counting("rounded", dtype)
+    # float16 and bfloat16 of one number need not be roundings of each other.
+    narrow = grids[0] != grids[1] and all(FORMATS[each].bits == 16 for each in grids)
+    rounded = _Counting("rounded", dtype, both=grids if narrow else None)
     if _share(rounded.agree(a, b), a, b) >= WORTH:
         return rounded
     x, y = a.astype(np.float64), b.astype(np.float64)

@@ -16,7 +16,8 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from birthmark.evidence.score import Score, correlation, score
+from birthmark.evidence.score import Score, score
+from birthmark.lineage.parallel import SAME_COSINE, by_chance, least_same, parallel, shifts_of
 from birthmark.lineage.steps import coarser_rows
 from birthmark.lineage.tensors import Common, Couple
 from birthmark.survivors.survivor import Survivors
@@ -24,20 +25,14 @@ from birthmark.survivors.survivor import Survivors
 #: Values of a tensor that are looked at, at the most; and read at a time.
 MOST_VALUES: Final = 1 << 20
 CHUNK: Final = 1 << 21
-#: Shifts of the rows against each other that make the background.
-SHIFTS: Final = 24
+#: Shifts along either axis that make the background, and those that look for copies within a tensor.
+SHIFTS, COPIES = 24, 8
 #: Probability from which a row counts as untouched, and as surely so.
 LIKELY, SURE = 0.5, 0.9
 #: Rows that agree up to some row and not beyond: so many on either side, and such a share of the first ones.
 LEAST_PREFIX, PREFIX_SHARE = 8, 0.8
-#: Two rows hold one draw when the cosine of their angle is this near to 1: bfloat16 leaves some 1e-6.
-SAME_COSINE: Final = 1e-5
-#: A row of fewer values can point the same way by chance: of 8, once in 10^16 for a cosine this near to 1.
-LEAST_WIDTH: Final = 8
-#: So many times as many units must be parallel in place as among shifted ones.
-MORE_SAME: Final = 10
-#: After all trials the evidence of a birth must be rarer than this.
-SIGNIFICANT: Final = -6.0
+#: Units that must hold the same values in another order.
+LEAST_REORDERED: Final = 3
 #: Values that different draws must differ in.
 LEAST_APART: Final = 256
 #: Relative error of a scale that only the grid of a generator's float32 values gives.
@@ -69,6 +64,7 @@ class Fresh:
         moved: units that the first left alone and the second did not, and the other way round.
         on_grid: whether one side's values lie on the grid of a generator, which nothing else gives.
         whole: whether the tensor looks untouched as a whole in the first, and in the second.
+        reordered: units that hold the same values in another order; only looked for where `same` is 0.
         apart: score over units that are surely untouched in both; None where they are too few. One of about
             0 means different draws.
     """
@@ -89,12 +85,18 @@ class Fresh:
     moved: tuple[int, int]
     on_grid: bool
     whole: tuple[bool, bool]
+    reordered: int
     apart: Score | None
+
+    @property
+    def is_reordered(self) -> bool:
+        """Whether enough units hold the same values in another order."""
+        return self.reordered >= LEAST_REORDERED
 
     @property
     def differs(self) -> bool:
         """Whether what is surely untouched in both holds different draws."""
-        if self.apart is None or self.apart.r is None or self.same:
+        if self.apart is None or self.apart.r is None or self.same or self.is_reordered:
             return False
         return bool(abs(self.apart.r) <= max(0.0, self.shifted or 0.0) + 6.0 / math.sqrt(self.apart.n))
 
@@ -133,7 +135,13 @@ def untouched(common: Common, found: Sequence[Survivors | None]) -> Untouched:
 
 
 def compare_fresh(
-    couple: Couple, common: Common, found: Sequence[Survivors | None], where: Untouched, trials: int
+    couple: Couple,
+    common: Common,
+    found: Sequence[Survivors | None],
+    where: Untouched,
+    *,
+    dtype: str,
+    trials: int,
 ) -> Fresh | None:
     """Compare the untouched units of one tensor; None where there are none.
 
@@ -142,18 +150,20 @@ def compare_fresh(
         common: the tensor.
         found: what each survey saw in it.
         where: its untouched units.
+        dtype: the coarser of those to which either is rounded.
         trials: comparisons that are made in all, which the score's p counts.
     """
     either = where.either
     if not len(either):
         return None
     a, b, ids = _read(couple, common, where.axis, either)
-    same = _one_draw(a, b)
-    if same.all() and where.axis == "row" and common.columns < LEAST_WIDTH:
-        same = np.full(len(same), _parallel(a.reshape(1, -1), b.reshape(1, -1))[0])
+    near = SAME_COSINE[dtype]
+    in_line, width = parallel(a, b, near)
+    same = in_line | coarser_rows(a, b) | coarser_rows(b, a)
     sure = np.isin(ids, np.intersect1d(*where.sure))
-    shifted, shifts, moved_same = _shifted(a, b)
+    shifted, shifts, moved_same = _shifted(a, b, near)
     count = int(same.sum())
+    least_width = int(width[in_line].min()) if in_line.any() else a.shape[1]
     return Fresh(
         axis=where.axis,
         score=score(a, b, trials=trials),
@@ -162,15 +172,16 @@ def compare_fresh(
         units=len(ids),
         both=int(np.isin(ids, np.intersect1d(*where.ids)).sum()),
         same=count,
-        least_same=_least_same(a.shape[0], a.shape[1], trials),
+        least_same=least_same(a.shape[0], a.shape[1], near, trials),
         same_shifted=moved_same,
         same_values=count * a.shape[1],
-        log10_p_same=_parallel_by_chance(count, moved_same, a.shape[0], a.shape[1], trials),
+        log10_p_same=by_chance(int(in_line.sum()), moved_same, a.shape[0], least_width, near, trials),
         prefix=_is_prefix(same),
         factor=_factor(a[same], b[same]) if same.any() else None,
         moved=(_moved(ids, where.ids[0], same), _moved(ids, where.ids[1], same)),
         on_grid=any(one is not None and one.scale_error <= GRID_ERROR for one in found),
         whole=(_is_whole(found[0]), _is_whole(found[1])),
+        reordered=0 if same.any() else int(parallel(np.sort(a), np.sort(b), near)[0].sum()),
         apart=score(a[sure], b[sure]) if sure.any() and a[sure].size >= LEAST_APART else None,
     )
 
@@ -220,65 +231,31 @@ def take_columns(
     return np.concatenate([a for a, _ in parts]), np.concatenate([b for _, b in parts])
 
 
-def _one_draw(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which units hold one draw: parallel to within rounding, or one of them on a coarser grid."""
-    same = _parallel(a, b)
-    if not same.any():
-        same = coarser_rows(a, b) | coarser_rows(b, a)
-    return same
-
-
-def _parallel(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.bool_]:
-    lengths = [np.sqrt(np.einsum("ij,ij->i", each, each)) for each in (a, b)]
-    whole = (lengths[0] > 0.0) & (lengths[1] > 0.0) & np.isfinite(lengths[0]) & np.isfinite(lengths[1])
-    along = np.einsum("ij,ij->i", a, b)
-    cosine = np.where(whole, along / np.where(whole, lengths[0] * lengths[1], 1.0), 0.0)
-    same: NDArray[np.bool_] = (cosine > 1.0 - SAME_COSINE) & (a.shape[1] >= LEAST_WIDTH)
-    return same
-
-
 def _factor(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
     lengths = [np.sqrt(np.einsum("ij,ij->i", each, each)) for each in (a, b)]
     return float(np.median(lengths[1] / lengths[0]))
 
 
-def _shifted(a: NDArray[np.float64], b: NDArray[np.float64]) -> tuple[float | None, int, int]:
-    """Units against later ones: the largest correlation, of how many shifts, and the most that are parallel.
+def _shifted(a: NDArray[np.float64], b: NDArray[np.float64], near: float) -> tuple[float | None, int, int]:
+    """Units shifted along either axis: the largest correlation, of how many shifts, and the most parallel.
 
     A survey's mistakes can have things in common, and a tensor can hold copies of its own rows.
     """
     if len(a) < 3:
         return None, 0, 0
-    shifts = dict.fromkeys(1 + number * (len(a) - 2) // SHIFTS for number in range(SHIFTS))
+    same = max(
+        int(parallel(a, np.roll(b, shift, axis=0), near)[0].sum()) for shift in shifts_of(len(a), COPIES)
+    )
     whole = np.isfinite(a).all() and np.isfinite(b).all()
-    rolled = (np.roll(b, shift, axis=0) for shift in shifts)
-    found = [(correlation(a.ravel(), each.ravel()), int(_parallel(a, each).sum())) for each in rolled]
-    largest = max((r for r, _ in found if r is not None), default=0.0) if whole else 0.0
-    return largest, len(found), max(same for _, same in found)
-
-
-def _parallel_by_chance(same: int, shifted: int, units: int, width: int, trials: int) -> float:
-    """log10 of the chance of so many parallel units: for each, the share of the sphere that is so near.
-
-    The cap of half-angle t covers at most sin(t)^(width - 1) / 2 of the sphere in `width` dimensions, and
-    sin(t)^2 < 2 (1 - cos(t)). Which units they are is a choice among all.
-    """
-    if not same or width < LEAST_WIDTH or same <= MORE_SAME * shifted:
-        return 0.0
-    return min(0.0, same * _one_parallel(units, width) + math.log10(max(1, trials)))
-
-
-def _one_parallel(units: int, width: int) -> float:
-    return 0.5 * (width - 1) * math.log10(2.0 * SAME_COSINE) + math.log10(units)
-
-
-def _least_same(units: int, width: int, trials: int) -> int | None:
-    """How many parallel units prove a birth."""
-    one = _one_parallel(units, width)
-    if width < LEAST_WIDTH or one >= 0.0:
-        return None
-    least = math.ceil((SIGNIFICANT - math.log10(max(1, trials))) / one)
-    return least if least <= units else None
+    x, y = (each - each.mean() if whole else np.zeros_like(each) for each in (a, b))
+    size = float(np.sqrt(np.einsum("ij,ij->", x, x) * np.einsum("ij,ij->", y, y)))
+    largest, count = 0.0, 0
+    for axis in (0, 1):
+        for shift in shifts_of(a.shape[axis], SHIFTS):
+            along = float(np.einsum("ij,ij->", x, np.roll(y, shift, axis=axis)))
+            largest = max(largest, along / size if size > 0.0 else 0.0)
+            count += 1
+    return largest, count, same
 
 
 def _moved(ids: NDArray[np.int64], left: NDArray[np.int64], same: NDArray[np.bool_]) -> int:

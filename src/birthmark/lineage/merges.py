@@ -8,7 +8,7 @@ nearly all tensors that can tell follow, and two parents have a part in it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any, Final, Literal
@@ -110,7 +110,7 @@ def find_merges(checkpoints: Sequence[Checkpoint]) -> Merges:
         if _judge(child, parents, found, 1) is not None:
             explained.add(child)
     trials = max(1, sum(len(found) for found in parts.values()))
-    merges = tuple(
+    merges = _simplest(
         merge
         for (child, parents), found in parts.items()
         if (merge := _judge(child, parents, found, trials)) is not None
@@ -121,6 +121,20 @@ def find_merges(checkpoints: Sequence[Checkpoint]) -> Merges:
         if child not in explained and (stack := stacked(checkpoints, child)) is not None
     )
     return Merges(merges, stacks, len(parts), trials)
+
+
+def _simplest(merges: Iterable[Merge]) -> tuple[Merge, ...]:
+    """Of four checkpoints of which each follows from the other three, the one with the smallest weights."""
+    best: dict[frozenset[int], Merge] = {}
+    for merge in merges:
+        family = frozenset((merge.child, *merge.parents))
+        if family not in best or _size(merge) < _size(best[family]):
+            best[family] = merge
+    return tuple(best.values())
+
+
+def _size(merge: Merge) -> float:
+    return sum(map(abs, merge.weights))
 
 
 def _parts(parents: Sequence[Checkpoint], child: Checkpoint) -> Iterator[TensorMerge]:
@@ -147,8 +161,6 @@ def _judge(child: int, parents: tuple[int, ...], parts: Sequence[TensorMerge], t
     log10_p = min(0.0, best + math.log10(trials))
     sums = [each for each in follow if each.way == "linear"]
     if log10_p > RARE or not _all_take_part(follow, len(parents)):
-        return None
-    if len(parents) == 3 and not sums and len({each.way for each in follow}) == 0:
         return None
     ways = {each.way for each in follow}
     used = sums or follow

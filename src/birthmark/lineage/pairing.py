@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from birthmark.lineage.copying import Copied, compare_values
 from birthmark.lineage.fresh import Fresh, compare_fresh, some, take_columns, untouched
 from birthmark.lineage.matching import Matching, match_rows
+from birthmark.lineage.placing import Placed, look_up
 from birthmark.lineage.telling import untelling
 from birthmark.lineage.tensors import Common, Couple
 from birthmark.lineage.trained import LEAST_ROWS, Trained, compare_trained
@@ -35,6 +36,8 @@ class Pairing:
         trained_rows: how many there are.
         equal_rows: those of which every value agrees as in a copy, rows that tell nothing left out.
         matching: a published test on them; None where there are too few.
+        placed: the second's rows in other places of the first; None where that was not looked at, because
+            what is untouched or trained agrees in place.
     """
 
     common: Common
@@ -45,6 +48,12 @@ class Pairing:
     trained_rows: int = 0
     equal_rows: int = 0
     matching: Matching | None = None
+    placed: Placed | None = None
+
+    @property
+    def rearranged(self) -> bool:
+        """Whether the second is the first's rows in another order."""
+        return self.placed is not None and self.placed.rearranged
 
     @property
     def tensor(self) -> str:
@@ -65,6 +74,7 @@ class Pairing:
             "trained_rows": self.trained_rows,
             "equal_rows": self.equal_rows,
             "matching": None if self.matching is None else asdict(self.matching),
+            "placed": None if self.placed is None else asdict(self.placed),
         }
 
 
@@ -97,15 +107,19 @@ def pair(couple: Couple, common: Common, survivors: Sequence[Survivors | None], 
         a, b = take_columns(couple, common, chosen, columns)
         trained = compare_trained(a, b, copied.grids, trials)
         matching = match_rows(a, b)
+    fresh = compare_fresh(couple, common, survivors, where, dtype=copied.dtype, trials=trials)
+    in_place = copied.same_rows.any() or (trained is not None and trained.stands_out)
+    placed = None if in_place or (fresh is not None and fresh.same) else look_up(couple, common, copied.dtype)
     return Pairing(
         common=common,
         aside=None,
         copied=copied,
-        fresh=compare_fresh(couple, common, survivors, where, trials),
+        fresh=fresh,
         trained=trained,
         trained_rows=len(rows),
         equal_rows=_telling_rows(couple, common, rows[copied.same_rows[rows]]),
         matching=matching,
+        placed=placed,
     )
 
 

@@ -14,10 +14,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from birthmark.lineage import wording
-from birthmark.lineage.fresh import SIGNIFICANT, Fresh
+from birthmark.lineage import copy_wording, seed_wording, wording
+from birthmark.lineage.background import background
+from birthmark.lineage.fresh import Fresh
 from birthmark.lineage.origins import Origin, Seeds, compare_seeds
 from birthmark.lineage.pairing import Pairing
+from birthmark.lineage.parallel import SIGNIFICANT
 
 Kind = Literal[
     "identical", "copy", "descendant", "same-birth", "one-start", "one-seed", "related",
@@ -26,8 +28,8 @@ Kind = Literal[
 
 #: A correlation of untouched rows must be so much above that of shifted ones.
 LEAST_R: Final = 0.05
-#: Share of a checkpoint's matrices that look untouched, from which all of it is untrained; of two at least.
-UNTRAINED, LEAST_UNTRAINED = 0.9, 2
+#: Share of a checkpoint's matrices that look untouched, from which all of it is untrained; how many at least.
+UNTRAINED, LEAST_UNTRAINED = 0.9, 3
 #: So many rows more must one have moved than the other, and so many times as many, to be the later one.
 LEAST_MOVED, MORE_MOVED = 10, 3
 #: Trained rows with equal values from which training was shared: a survey can miss some untouched ones, which
@@ -91,7 +93,7 @@ class Relation:
             "reasons": list(self.reasons),
             "background": list(self.background),
             "shared": list(self.shared),
-            "seeds": wording.seeds_as_dict(self.seeds),
+            "seeds": seed_wording.seeds_as_dict(self.seeds),
             "pairings": [each.as_dict() for each in self.pairings],
         }
 
@@ -111,24 +113,24 @@ def relate(
     """
     telling = [each for each in pairings if each.aside is None]
     seeds = compare_seeds(*origins)
-    told = wording.about_values(pairings)
+    told = copy_wording.about_values(pairings)
     found = _Evidence.of(telling, seeds, trials)
     kind, log10_p = found.kind()
     how, later = None, found.later() if found.birth is not None else None
     if kind == "copy":
-        how, later = wording.copy_of(telling)
+        how, later = copy_wording.copy_of(telling)
     if kind not in ("identical", "copy"):
         told += wording.about_birth(telling, found.proofs, found.supposed)
         told += wording.about_training(telling, found.equal, shared=found.shared_training)
         told += wording.about_matching(telling)
-    told += wording.about_seeds(seeds)
+    told += seed_wording.about_seeds(seeds)
     if later is not None and kind not in ("identical", "copy"):
         told += wording.about_later(telling, later)
     partial = kind in ("same-birth", "descendant") and any(_differs(each) for each in telling)
     told += wording.closing(kind, partial=partial)
-    background = wording.background(telling, trials, with_power=kind in ("unrelated", "different-births"))
+    held_against = background(telling, trials, with_power=kind in ("unrelated", "different-births"))
     return Relation(
-        kind, how, partial, log10_p, trials, later, tuple(told), tuple(background), seeds, tuple(pairings),
+        kind, how, partial, log10_p, trials, later, tuple(told), tuple(held_against), seeds, tuple(pairings),
         _shared(kind, telling, found),
     )  # fmt: skip
 
@@ -196,8 +198,9 @@ class _Evidence:
         """The relation, and the log10 p of what proves it."""
         trained = [each.trained for each in self.telling if each.trained is not None]
         by_training = min((each.log10_p for each in trained if each.stands_out), default=None)
-        if self.telling and all(each.copied.is_copy for each in self.telling):
-            same = all(each.copied.identical for each in self.telling)
+        copies = [each for each in self.telling if each.copied.is_copy]
+        if copies and all(each.copied.is_copy or each.rearranged for each in self.telling):
+            same = all(each.copied.identical and each.common.beyond == (0, 0) for each in self.telling)
             return ("identical" if same else "copy"), self._by_values()
         if self.shared_training:
             return "descendant", min(self._by_values(), by_training or 0.0, self.birth or 0.0)
@@ -209,6 +212,8 @@ class _Evidence:
             return "one-start", by_training
         if self.supposed or self._alike:
             return "related", min([by_training or 0.0, *(p for p, _ in self.supposed)])
+        if any(each.rearranged or (each.fresh and each.fresh.is_reordered) for each in self.telling):
+            return "related", None
         if self.seeds.shared or (self.seeds.base is not None):
             return "one-seed", None if self.seeds.base is None else self.seeds.base.log10_p
         if any(_differs(each) for each in self.telling):
@@ -257,4 +262,4 @@ def _untrained(telling: Sequence[Pairing]) -> bool:
 
 
 def _differs(pairing: Pairing) -> bool:
-    return pairing.fresh is not None and pairing.fresh.differs
+    return pairing.fresh is not None and pairing.fresh.differs and not pairing.rearranged

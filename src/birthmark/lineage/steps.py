@@ -1,8 +1,8 @@
 """Grids: what dtype values are rounded to whatever they are stored in, and rows that were quantised.
 
 Rounding to a grid, of whatever steps, keeps the order: the coarser values are a rising step function of the
-finer ones within each group that shares a scale. Independent values keep the order of a group of 32 once in
-32! times, and training does not make values fewer; so both together tell a quantised copy without knowing
+finer ones within each group that shares a scale. Independent values keep the order of a group of 16 once in
+16! times, and training does not make values fewer; so both together tell a quantised copy without knowing
 its format.
 """
 
@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 from birthmark.numerics.dtypes import FORMATS, round_to
 
 #: Values in a row of which the order is looked at, in groups that most formats' scales divide.
-GROUP: Final = 32
+GROUP: Final = 16
+#: Different values that a group must have for its order to tell, and the share of groups that must tell.
+LEAST_LEVELS, TELLING = 5, 0.5
 #: Share of a row's groups that must keep the order: some formats keep outliers apart.
 IN_ORDER: Final = 0.95
-#: A quantised row has at most this share of the other's different values.
+#: Quantised rows have at most this share of the others' different values.
 FEWER: Final = 0.9
 
 
@@ -51,27 +53,36 @@ def coarser_rows(fine: NDArray[Any], coarse: NDArray[Any]) -> NDArray[np.bool_]:
 
     Args:
         fine: [rows, columns].
-        coarse: of the same shape.
+        coarse: of the same shape. Its values must be fewer than the first's, over all rows together.
     """
     rows, columns = fine.shape
-    if columns < GROUP:
+    if columns < GROUP or not rows:
+        return np.zeros(rows, np.bool_)
+    if _different(coarse) > FEWER * _different(fine):
         return np.zeros(rows, np.bool_)
     groups = columns // GROUP
-    used = groups * GROUP
     shape = rows, groups, GROUP
-    x, y = fine[:, :used].reshape(shape), coarse[:, :used].reshape(shape)
+    x, y = (each[:, : groups * GROUP].reshape(shape) for each in (fine, coarse))
     along = np.take_along_axis(y, np.argsort(x, axis=2, kind="stable"), axis=2)
-    # A group of one value keeps any order.
-    rising = (np.diff(along, axis=2) >= 0.0).all(axis=2) & (along[:, :, 0] != along[:, :, -1])
-    constant = along[:, :, 0] == along[:, :, -1]
-    ordered = (rising | constant).mean(axis=1) >= IN_ORDER
-    some = rising.mean(axis=1) >= 0.5
-    fewer = _different(y) <= FEWER * _different(x)
-    return np.asarray(ordered & some & fewer & np.isfinite(coarse).all(axis=1))
+    steps = np.diff(along, axis=2)
+    # Groups of few values, such as pruned ones, keep an order by chance.
+    telling = (np.diff(np.sort(y, axis=2), axis=2) != 0.0).sum(axis=2) + 1 >= LEAST_LEVELS
+    rising = (steps >= 0.0).all(axis=2)
+    count = telling.sum(axis=1)
+    ordered = (rising & telling).sum(axis=1) >= IN_ORDER * count
+    enough = count >= TELLING * groups
+    return np.asarray(ordered & enough & (rising.mean(axis=1) >= IN_ORDER) & np.isfinite(coarse).all(axis=1))
 
 
-def _different(groups: NDArray[Any]) -> NDArray[np.int64]:
-    """How many different values each row has."""
-    ordered = np.sort(groups.reshape(len(groups), -1), axis=1)
-    counts: NDArray[np.int64] = 1 + np.count_nonzero(np.diff(ordered, axis=1), axis=1)
-    return counts
+def could_be_one(a: NDArray[Any], b: NDArray[Any], dtypes: tuple[str, str]) -> NDArray[np.bool_]:
+    """Where two values can be roundings of one number, each to its own dtype."""
+    x, y = a.astype(np.float64), b.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        reach = 0.5 * (unit(x, dtypes[0]) + unit(y, dtypes[1]))
+        return np.asarray(np.abs(x - y) <= reach)
+
+
+def _different(values: NDArray[Any]) -> int:
+    """How many different values the rows have, row by row."""
+    ordered = np.sort(values, axis=1)
+    return len(ordered) + int(np.count_nonzero(np.diff(ordered, axis=1)))

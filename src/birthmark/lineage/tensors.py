@@ -7,6 +7,7 @@ side is seen through where that makes more names meet.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Mapping
@@ -35,7 +36,7 @@ class Common:
         other: in the second.
         rows: leading rows of the matrix view that both have.
         columns: of the matrix view.
-        beyond: rows that only the first, and only the second, has after them.
+        beyond: rows (of a vector, elements) that only the first, and only the second, has after them.
         dtypes: in which either stores it.
     """
 
@@ -45,6 +46,11 @@ class Common:
     columns: int
     beyond: tuple[int, int]
     dtypes: tuple[str, str]
+
+    @property
+    def is_vector(self) -> bool:
+        """Whether it is one row."""
+        return self.rows == 1
 
     @property
     def size(self) -> int:
@@ -71,11 +77,23 @@ class Couple:
 
     def take(self, common: Common, rows: NDArray[np.int64]) -> tuple[Values, Values]:
         """The same rows of both, as they are decoded."""
+        if common.is_vector:
+            a, b = self._vectors(common)
+            return a[rows], b[rows]
         return self.first.take(common.name, rows), self.second.take(common.other, rows)
 
     def rows(self, common: Common, start: int, stop: int) -> tuple[Values, Values]:
         """Rows start <= i < stop of both."""
+        if common.is_vector:
+            a, b = self._vectors(common)
+            return a[start:stop], b[start:stop]
         return self.first.rows(common.name, start, stop), self.second.rows(common.other, start, stop)
+
+    def _vectors(self, common: Common) -> tuple[Values, Values]:
+        """The leading elements of two vectors, one row each."""
+        places = np.arange(common.columns, dtype=np.int64)
+        a, b = self.first.elements(common.name, places), self.second.elements(common.other, places)
+        return a[None, :], b[None, :]
 
 
 def couple(first: Checkpoint, second: Checkpoint) -> Couple:
@@ -123,15 +141,14 @@ def _meeting(
         beside = other.get(behind + name[len(before) :])
         if beside is None or len(beside.shape) != len(info.shape):
             continue
-        (rows, columns), (others, width) = info.matrix_shape, beside.matrix_shape
-        least = min(rows, others)
-        if info.shape[1:] != beside.shape[1:] or width != columns or least * columns < LEAST_VALUES:
+        lengths = info.shape[0], beside.shape[0]
+        least = min(lengths)
+        width = math.prod(info.shape[1:])
+        if info.shape[1:] != beside.shape[1:] or least * width < LEAST_VALUES:
             continue
-        found.append(
-            Common(
-                name, beside.name, least, columns, (rows - least, others - least), (info.dtype, beside.dtype)
-            )
-        )
+        rows, columns = (1, least) if len(info.shape) == 1 else (least, width)
+        beyond = lengths[0] - least, lengths[1] - least
+        found.append(Common(name, beside.name, rows, columns, beyond, (info.dtype, beside.dtype)))
     return tuple(found)
 
 

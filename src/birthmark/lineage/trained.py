@@ -1,8 +1,10 @@
 """Trained rows of two checkpoints: what they share beyond the structure that rows have in common.
 
-Trained rows have structure, so their correlation is held against the same rows shifted past each other: for
-layers whose rows are hidden units that is exact, since nothing but a shared beginning tells one unit from
-another (Zhu et al. 2025). The difference is looked at as well: an adapter that was merged leaves one of low
+Trained rows have structure, so their correlation is held against the same values shifted past each other, row
+by row and column by column. Where either axis counts hidden units that is exact, since nothing but a shared
+beginning tells one unit from another (Zhu et al. 2025); which axis does is not known, so r must stand out
+from both: two embeddings of one language have the same loadings in every row, on directions of their own. The
+difference is looked at as well: an adapter that was merged leaves one of low
 rank.
 """
 
@@ -17,13 +19,14 @@ from numpy.typing import NDArray
 
 from birthmark.evidence.significance import after_trials
 from birthmark.lineage.chance import log10_beyond, reached_at, sigmas_beyond
+from birthmark.lineage.parallel import shifts_of
 from birthmark.lineage.steps import unit
 from birthmark.survivors.levelling import levelled
 
-#: Shifts of the rows against each other that make the background of trained values.
+#: Shifts along either axis that make the background of trained values, at the most.
 SHIFTS: Final = 24
-#: Trained rows that this takes at least.
-LEAST_ROWS: Final = 2 * SHIFTS
+#: Trained rows, and columns, that this takes at least.
+LEAST_ROWS, LEAST_COLUMNS = 2 * SHIFTS, 16
 #: After all trials a correlation must be rarer than this to be more than structure.
 SIGNIFICANT: Final = -6.0
 #: Rows and columns of which the difference's rank is taken, and its share of the smaller side at the most.
@@ -43,9 +46,10 @@ class Trained:
         r: correlation of the levelled values.
         background: largest r among the shifted pairings.
         shifts: how many of those there are.
-        sigma: how far r lies above the shifted pairings, in their own spread (at least 1 / sqrt(n)).
-        log10_p: of one more shifted pairing reaching r, after the trials.
-        detectable: the least r that would have been told from the background.
+        sigma: how far r lies above the shifted pairings of the axis that shares more, in their own spread
+            (at least 1 / sqrt(n)).
+        log10_p: of one more shifted pairing reaching r, along that axis, after the trials.
+        detectable: the least r that would have been told from both backgrounds.
         rows: rows compared.
         rank: of the difference, where it is far below full and the rest is rounding; None elsewhere.
         full: the rank that it could have had.
@@ -71,7 +75,7 @@ class Trained:
 def compare_trained(
     a: NDArray[np.float64], b: NDArray[np.float64], dtypes: Sequence[str], trials: int
 ) -> Trained | None:
-    """Compare rows of two matrices of one shape; None where there are fewer than `LEAST_ROWS`.
+    """Compare two matrices of one shape; None with fewer rows or columns than `LEAST_ROWS`, `LEAST_COLUMNS`.
 
     Args:
         a: float64[rows, columns].
@@ -80,13 +84,15 @@ def compare_trained(
         trials: tensors and pairs that are compared in all.
     """
     count, columns = a.shape
-    if count < LEAST_ROWS or columns < 2:
+    if count < LEAST_ROWS or columns < LEAST_COLUMNS:
         return None
     indices = np.arange(a.size)
     x, y = (levelled(each, indices, columns).reshape(a.shape) for each in (a, b))
     r = _correlation(x, y)
-    shifts = [1 + number * (count - 2) // SHIFTS for number in range(SHIFTS)]
-    shifted = np.array([_correlation(x, np.roll(y, shift, axis=0)) for shift in shifts])
+    backgrounds = [
+        np.array([_correlation(x, np.roll(y, shift, axis=axis)) for shift in shifts_of(length, SHIFTS)])
+        for axis, length in enumerate(a.shape)
+    ]
     least = a.size**-0.5
     rank, full = _rank(a, b, dtypes) if r >= ALIKE else (None, 0)
     # Of so many tries each must be that much rarer.
@@ -94,11 +100,11 @@ def compare_trained(
     return Trained(
         n=a.size,
         r=r,
-        background=float(shifted.max()),
-        shifts=SHIFTS,
-        sigma=sigmas_beyond(r, shifted, least),
-        log10_p=after_trials(log10_beyond(r, shifted, least), trials),
-        detectable=min(1.0, reached_at(needed, shifted, least)),
+        background=max(float(each.max()) for each in backgrounds),
+        shifts=sum(map(len, backgrounds)),
+        sigma=min(sigmas_beyond(r, each, least) for each in backgrounds),
+        log10_p=after_trials(max(log10_beyond(r, each, least) for each in backgrounds), trials),
+        detectable=min(1.0, max(reached_at(needed, each, least) for each in backgrounds)),
         rows=count,
         rank=rank,
         full=full,

@@ -1,19 +1,13 @@
-"""The sentences of a relation: what it rests on, what it was held against, and what would have been seen."""
+"""The sentences of a relation: what untouched and trained parts say, and what stays open."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
 
-from birthmark.lineage.copying import Copied
-from birthmark.lineage.fresh import Fresh
-from birthmark.lineage.origins import Seeds, SharedSeed
 from birthmark.lineage.pairing import Pairing
-from birthmark.numerics.dtypes import FORMATS
 
 #: Tensors that are named one by one.
 NAMED: Final = 4
@@ -30,97 +24,6 @@ def named(names: Sequence[str]) -> str:
     """Some names, and how many more there are."""
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return ", ".join(names[:NAMED]) + more
-
-
-def about_values(pairings: Sequence[Pairing]) -> list[str]:
-    """How the values of all tensors agree, which were set aside, and which rows only one has."""
-    telling = [each for each in pairings if each.aside is None]
-    if not pairings:
-        return ["They have no floating-point tensor of one name and shape."]
-    told = []
-    total = sum(each.copied.n for each in telling)
-    equal = sum(each.copied.equal for each in telling)
-    explained = sum(each.copied.explained for each in telling)
-    zeroed = [sum(each.copied.zeroed[side] for each in telling) for side in (0, 1)]
-    # Zeros and the like coincide by themselves.
-    if telling and equal + explained >= 0.01 * total:
-        parts = [f"{equal:,} are equal"]
-        if explained:
-            parts.append(f"{explained:,} more {_ways(telling)}")
-        parts += [
-            f"{count:,} are 0 in the {place} only"
-            for count, place in zip(zeroed, ("first", "second"), strict=True)
-            if count
-        ]
-        rest = total - equal - explained - sum(zeroed)
-        told.append(f"Of {total:,} values in {tensors(len(telling))} {', '.join(parts)}; {rest:,} differ.")
-    beyond = [each for each in pairings if each.common.beyond != (0, 0)]
-    for each in beyond[:NAMED]:
-        place, count = (
-            ("first", each.common.beyond[0]) if each.common.beyond[0] else ("second", each.common.beyond[1])
-        )
-        told.append(
-            f"{each.tensor}: the {place} has {count:,} rows more; the first {each.common.rows:,} of both "
-            "are compared."
-        )
-    aside = Counter(each.aside for each in pairings if each.aside is not None)
-    if aside:
-        kinds = ", ".join(f"{count:,} x {reason}" for reason, count in aside.most_common(NAMED))
-        told.append(f"Set aside, since strangers have them alike: {tensors(sum(aside.values()))} ({kinds}).")
-    return told
-
-
-def _ways(telling: Sequence[Pairing]) -> str:
-    words = {
-        "rounded": "once both are rounded to {dtype}",
-        "scaled": "to within rounding up to a factor",
-        "row-scaled": "to within rounding up to a factor for each row",
-        "coarser": "lie on a coarser grid in their order",
-    }
-    found = [
-        words[each.copied.way].format(dtype=each.copied.dtype)
-        for each in telling
-        if each.copied.explained and each.copied.way in words
-    ]
-    return " or ".join(dict.fromkeys(found)) or "agree"
-
-
-def copy_of(telling: Sequence[Pairing]) -> tuple[str, Literal[1, 2] | None]:
-    """What kind of copy it is, in words, and which of the two follows from the other (1 or 2)."""
-    copied = [each.copied for each in telling]
-    later: set[Literal[1, 2]] = set()
-    words = []
-    casts = [each for each in copied if each.way == "rounded"]
-    if casts:
-        words.append(f"up to rounding to {' and '.join(dict.fromkeys(each.dtype for each in casts))}")
-        for each in casts:
-            first, second = (FORMATS[grid].precision for grid in each.grids)
-            if first != second:
-                later.add(1 if first < second else 2)
-    factors = [each.factor for each in copied if each.way == "scaled"]
-    if factors:
-        low, high = min(factors), max(factors)
-        words.append(f"scaled by {low:.6g}" + (f" to {high:.6g}" if high - low > 1e-6 * abs(high) else ""))
-    if any(each.way == "row-scaled" for each in copied):
-        words.append("with each row scaled by its own factor")
-    coarse = {each.coarse for each in copied if each.way == "coarser" and each.coarse is not None}
-    if coarse:
-        words.append("quantised")
-        later |= coarse
-    zeroed = [sum(each.zeroed[side] for each in copied) for side in (0, 1)]
-    total = sum(each.n for each in copied)
-    for side, count in enumerate(zeroed):
-        if count:
-            words.append(f"with {count / total:.1%} of the values pruned to 0")
-            later.add(1 if side == 0 else 2)
-    rest = sum(_rest(each) for each in copied)
-    if rest:
-        words.append(f"but for {rest:,} values")
-    return ", ".join(words) or "as stored", later.pop() if len(later) == 1 else None
-
-
-def _rest(copied: Copied) -> int:
-    return copied.n - copied.equal - copied.explained - sum(copied.zeroed)
 
 
 def about_birth(
@@ -149,7 +52,13 @@ def about_birth(
             break
     if len(proofs) > NAMED:
         told.append(f"So do untouched parts of {tensors(len(proofs) - NAMED)} more.")
-    for p, each in supposed[:NAMED]:
+    if supposed and proofs:
+        r = max(each.fresh.score.r or 0.0 for _, each in supposed if each.fresh is not None)
+        told.append(
+            f"What looks untouched in either correlates in {tensors(len(supposed))} more, r up to {r:.4f}, "
+            "though no row of it holds one draw to within rounding."
+        )
+    for p, each in () if proofs else supposed[:NAMED]:
         fresh = each.fresh
         assert fresh is not None
         told.append(
@@ -157,7 +66,15 @@ def about_birth(
             f"r = {fresh.score.r or 0.0:.4f} (log10 p {p:.0f} if they are untouched); none holds one draw to "
             "within rounding, so that training that only left them looking fresh is not excluded."
         )
-    apart = [each for each in telling if each.fresh is not None and each.fresh.differs]
+    told += [
+        f"{each.tensor}: {each.fresh.reordered:,} of {each.fresh.units:,} untouched {each.fresh.axis}s hold "
+        "the same values in both in another order, as when hidden units are permuted."
+        for each in telling
+        if each.fresh is not None and each.fresh.is_reordered
+    ]
+    apart = [
+        each for each in telling if each.fresh is not None and each.fresh.differs and not each.rearranged
+    ]
     if apart:
         n = sum(each.fresh.apart.n for each in apart if each.fresh is not None and each.fresh.apart)
         told.append(
@@ -178,13 +95,13 @@ def about_training(telling: Sequence[Pairing], equal: int, *, shared: bool) -> l
         median = float(np.median([each.r for each in out]))
         told.append(
             f"Trained rows correlate beyond structure in {len(out)} of {tensors(len(trained))}: r up to "
-            f"{out[0].r:.3f}, median {median:.3f}, {out[0].sigma:.0f} sigma over shifted rows."
+            f"{out[0].r:.3f}, median {median:.3f}, {out[0].sigma:.0f} sigma over shifted ones."
         )
     elif trained:
         told.append(f"Trained rows of {tensors(len(trained))} correlate no more than shifted ones do.")
     rows = sum(each.trained_rows for each in telling)
     if equal and shared:
-        told.append(f"{equal:,} of {rows:,} trained rows have equal values.")
+        told.append(f"{equal:,} of {rows:,} trained rows agree in every value.")
     ranks = [each for each in trained if each.rank is not None]
     if ranks:
         low, high = min(each.rank or 0 for each in ranks), max(each.rank or 0 for each in ranks)
@@ -209,41 +126,6 @@ def about_matching(telling: Sequence[Pairing]) -> list[str]:
     ]
 
 
-def about_seeds(seeds: Seeds) -> list[str]:
-    """What the two readings say of each other, once for each seed."""
-    told = [_shared_seed(each) for each in seeds.shared]
-    base = seeds.base
-    if base is not None and not (base.same_rule and seeds.shared):
-        rules = " and ".join(dict.fromkeys(rule.name for rule in base.rules.values()))
-        told.append(
-            f"Their seeds come from one base seed, {base.base}, under {rules} (log10 p {base.log10_p:.1f} of "
-            f"that by accident, {base.trials:,} combination{'s' if base.trials != 1 else ''} of rules tried)."
-        )
-    elif base is not None:
-        told.append(
-            f"That two who have nothing to do with each other use one seed: log10 p {base.log10_p:.1f}"
-            + (", which excludes nothing." if not base.significant else ".")
-        )
-    if seeds.different is not None:
-        one, other = (", ".join(str(seed) for seed in side[:NAMED]) for side in seeds.different)
-        told.append(f"The readings find different seeds: {one} in the first, {other} in the second.")
-    return told
-
-
-def _shared_seed(shared: SharedSeed) -> str:
-    layouts = ""
-    if any(shared.threads):
-        one, other = (
-            ", ".join(f"{count:,}" for count in side) if side else "not determined" for side in shared.threads
-        )
-        layouts = f", G = {one}" if one == other else f", G = {one} in the first and {other} in the second"
-    rule = f", {shared.rule}" if shared.rule else ""
-    known = f" This seed is known: {shared.known}." if shared.known else ""
-    where = f" in {named(shared.tensors)}" if shared.tensors else ", in different tensors"
-    p = "" if shared.log10_p is None else f" (log10 p of the weaker {shared.log10_p:.0f})"
-    return f"Both readings find {shared.generator} seed {shared.seed}{layouts}{rule}{where}{p}.{known}"
-
-
 def moved(telling: Sequence[Pairing]) -> tuple[int, int]:
     """Untouched rows of the first that the second moved, and the other way round."""
     found = [each.fresh.moved for each in telling if each.fresh is not None]
@@ -256,7 +138,7 @@ def about_later(telling: Sequence[Pairing], later: Literal[1, 2]) -> list[str]:
     word, other = ("second", "first") if later == 2 else ("first", "second")
     return [
         f"The {word} moved {max(by_first, by_second):,} rows that the {other} left alone, which moved "
-        f"{min(by_first, by_second):,} of the {word}'s: the {word} was trained further."
+        f"{min(by_first, by_second):,} of the {word}'s: the {word} was changed further."
     ]
 
 
@@ -272,74 +154,7 @@ def closing(kind: str, *, partial: bool = False) -> list[str]:
         "models without hidden units, whose weights the data alone fix, are so alike without one.",
         "related": "What they share is not told: a start, training, or only data that fix the weights.",
         "one-seed": "A shared seed alone is no lineage: no value is shown to be shared.",
-        "different-births": "They were not drawn as one, whatever their training had in common.",
+        "different-births": "What was compared was not drawn as one, whatever their training had in common.",
         "unrelated": "Nothing in common was seen, which is less than unrelated.",
     }
     return told + ([left_open[kind]] if kind in left_open else [])
-
-
-def background(telling: Sequence[Pairing], trials: int, *, with_power: bool) -> list[str]:
-    """What was measured to hold the findings against; what would have been seen, if that is wanted."""
-    told: list[str] = []
-    trained = [each.trained for each in telling if each.trained is not None]
-    fresh = [each.fresh for each in telling if each.fresh is not None]
-    if not telling:
-        return told
-    told.append(f"Trials counted: {trials:,} (tensors that tell, over all pairs).")
-    if trained:
-        shifts = sum(each.shifts for each in trained)
-        told.append(
-            f"Background of trained rows: {shifts:,} shifted pairings, largest r "
-            f"{max(each.background for each in trained):.4f}; p is Student's tail over each tensor's "
-            f"{trained[0].shifts}, by counting alone it would be at most 1 in {trained[0].shifts + 1}."
-        )
-    shifted = [each.shifted for each in fresh if each.shifted is not None]
-    if shifted:
-        told.append(
-            f"Background of untouched rows: {sum(each.shifts for each in fresh):,} shifted pairings, largest "
-            f"r {max(shifted):.4f}; p is the Gaussian tail of r sqrt(n), or the share of a sphere for rows "
-            "that hold one draw."
-        )
-    rate = max(each.copied.rate for each in telling)
-    told.append(f"Values of shifted rows coincide in {rate:.1e} of cases at the most; p is Chernoff's bound.")
-    if with_power:
-        told += _power([each.detectable for each in trained], fresh)
-    return told
-
-
-def _power(detectable: Sequence[float], untouched: Sequence[Fresh]) -> list[str]:
-    """What would have been seen."""
-    told = []
-    if untouched:
-        least = [each.least_same for each in untouched if each.least_same is not None]
-        units = sum(each.units for each in untouched)
-        told.append(
-            f"Seen would have been: one draw in {min(least, default=units):,} of the {units:,} rows and "
-            "columns that are untouched in either, scaled or not."
-        )
-    else:
-        told.append("Neither has rows that look untouched, so only trained values could have shown anything.")
-    if detectable:
-        told.append(
-            f"Seen would have been: a correlation of trained rows of r = {min(detectable):.3f} in the best, "
-            f"{float(np.median(detectable)):.3f} in the median tensor; equal values of 5% of the rows."
-        )
-    return told
-
-
-def seeds_as_dict(seeds: Seeds) -> dict[str, Any]:
-    """JSON types only."""
-    base = seeds.base
-    return {
-        "shared": [asdict(each) for each in seeds.shared],
-        "base": None
-        if base is None
-        else {
-            "base": base.base,
-            "rules": {name: rule.name for name, rule in base.rules.items()},
-            "trials": base.trials,
-            "log10_p": base.log10_p,
-            "significant": base.significant,
-        },
-        "different": seeds.different,
-    }
