@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from birthmark.search.families import (
     NORMAL,
     REDRAWN_NORMAL,
     TRUNCATED_NORMAL,
+    altered_families,
+    looks_altered,
     looks_cut,
     other_families,
 )
@@ -196,3 +199,47 @@ def test_offsets_of_truncated_tensors(planted: Make) -> None:
     assert (candidate.hypothesis.offset, candidate.not_excluded) == (40, (THREADS,))
     assert candidate.hypothesis.draw.distribution == "truncated-normal"
     assert search_offsets(cut(planted, 3.0, offset=40), SEED + 1, (221_184, THREADS)).candidates == ()
+
+
+class TestAltered:
+    """Survivors of which a good part of the elements was altered."""
+
+    def test_the_draws_scale_is_supposed_where_the_values_are_wider(self, planted: Make) -> None:
+        """A third of the elements makes 0.023 of 0.02; the usual scale a little below is tried."""
+        selection = planted(altered=0.35).selection()
+        assert selection.scale > 0.022
+        assert [family.scale for family in altered_families(selection)] == [0.02]
+        assert looks_altered(selection)
+        low, high = altered_families(selection)[0].raw_interval(selection, "bfloat16")
+        made = planted(altered=0.35)
+        raw = np.asarray(made.hypothesis().standard(made.seed, made.indices()), np.float64)
+        held = (raw >= low) & (raw <= high)
+        assert 0.6 < held.mean() < 0.75
+
+    def test_nothing_is_supposed_of_values_as_they_were_drawn(self, planted: Make) -> None:
+        """Neither of the usual scale, nor of an unusual one, nor of uniforms."""
+        assert altered_families(planted().selection()) == ()
+        assert not looks_altered(planted().selection())
+        assert altered_families(planted(distribution="uniform").selection()) == ()
+        selection = planted().selection()
+        assert altered_families(replace(selection, scale=0.0137)) == ()
+
+    @pytest.mark.parametrize("stored", ["bfloat16", "float32"])
+    def test_their_seed_is_found(self, planted: Make, stored: str) -> None:
+        """With 35 % of the elements altered, where the intervals of their own scale fail."""
+        selection = planted(altered=0.35, stored=stored).selection()
+        outcome = search(selection, near(777, 700))
+        assert [one.seed for one in outcome.candidates] == [777]
+        assert search(selection, near(2_777, 700)).candidates == ()
+
+    def test_many_seeds_are_tried_with_it_only_where_the_values_look_it(self, planted: Make) -> None:
+        """It costs more than the plain search, and a wide range of seeds takes minutes already."""
+        heavy = planted(altered=0.35).selection()
+        light = replace(heavy, values=planted().values() * heavy.scale / 0.02)
+        for selection, expected in ((heavy, True), (light, False)):
+            plan = make_plan(selection, Options(ways=(1,)))
+            order = by_promise(plan, hidden_plans(plan))
+            assert any(each.family.scale is not None for each in order) is expected
+            plan = make_plan(selection, near())
+            order = by_promise(plan, hidden_plans(plan))
+            assert any(each.family.scale is not None for each in order)

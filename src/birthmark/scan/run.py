@@ -33,6 +33,7 @@ from birthmark.scan.origins import for_a_merge, rest_of
 from birthmark.scan.searching import (
     beyond_allowed,
     for_a_trace,
+    for_a_trace_after_all,
     from_the_known_seed,
     in_full,
     with_usual_seeds,
@@ -41,6 +42,7 @@ from birthmark.scan.searching import (
 from birthmark.scan.state import PREDICTED, Scan, State
 from birthmark.scan.supposed import at_supposed_places
 from birthmark.search.progress import Progress
+from birthmark.search.weak import MOST_RANGE
 from birthmark.survivors.survey import best_targets, survey
 from birthmark.survivors.survivor import Survivors
 
@@ -111,8 +113,13 @@ def _search(state: State, targets: Sequence[Survivors], options: ScanOptions) ->
         quickly(state, targets)
         if not state.settled:
             in_full_on_hosts(state, targets, seen, wanted.seeds)
-    if targets and wanted.seeds[0] < wanted.seeds[1] and not state.solved:
+    first, stop = wanted.seeds
+    if stop - first > MOST_RANGE and for_a_trace_after_all(state, options):  # seconds, before minutes
+        return refusals
+    if targets and first < stop and not state.solved:
         refusals += in_full(state, targets, options)
+    if stop - first <= MOST_RANGE:
+        for_a_trace_after_all(state, options)
     if wanted.layouts is not None and state.predicted is not None and not state.stopped:
         beyond_allowed(state, state.predicted, targets, wanted)
     if state.predicted is not None and not state.stopped:

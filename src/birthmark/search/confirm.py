@@ -17,7 +17,7 @@ from birthmark.generators.philox import block
 from birthmark.numerics.compiled import kernel
 from birthmark.search.elements import Elements
 from birthmark.search.places import call_of, lane_of, rank_of, thread_of
-from birthmark.search.sequential import ACCEPT, HELD, LEAST_CHANCE, REJECT, UNDECIDED
+from birthmark.search.sequential import ACCEPT, HELD, LEAST_CHANCE, LEAST_LEAD, REJECT, UNDECIDED
 from birthmark.search.sieve import Sieve, sift
 from birthmark.search.windows import radius_limit
 from birthmark.survivors.survivor import Distribution
@@ -37,6 +37,7 @@ class Witnesses:
         low, high: float64[n], the interval of the standard value.
         most: uint64[n], the largest radius word that a normal of that size can have.
         gain, loss: float64[n], what a hit adds to the log-likelihood ratio and a miss takes away.
+        held: the least share of them that a true seed predicts.
     """
 
     kind: int
@@ -45,6 +46,7 @@ class Witnesses:
     most: NDArray[np.uint64]
     gain: NDArray[np.float64]
     loss: NDArray[np.float64]
+    held: float = HELD
 
 
 def kind_of(distribution: Distribution, *, double: bool) -> int:
@@ -58,16 +60,22 @@ def prepare(elements: Elements, kind: int) -> Witnesses:
     """Turn elements into witnesses."""
     size = np.maximum(np.maximum(elements.low, -elements.high), 0.0)
     most = np.array([radius_limit(each) if each > 0 else 2**32 - 1 for each in size.tolist()], np.uint64)
-    chance = np.clip(elements.chance, LEAST_CHANCE, 0.5)
+    chance, held = np.clip(elements.chance, LEAST_CHANCE, elements.held - LEAST_LEAD), elements.held
     return Witnesses(
-        kind, elements.low, elements.high, most, np.log(HELD / chance), np.log((1 - HELD) / (1 - chance))
+        kind,
+        elements.low,
+        elements.high,
+        most,
+        np.log(held / chance),
+        np.log((1 - held) / (1 - chance)),
+        held,
     )
 
 
 def decisive(witnesses: Witnesses) -> bool:
     """Whether the witnesses can reject a false seed, and a true one can convince."""
-    losses, gains = float(witnesses.loss.sum()), float(witnesses.gain.sum())
-    return losses <= 1.5 * REJECT and HELD * gains + (1 - HELD) * losses >= 1.5 * UNDECIDED
+    losses, gains, held = float(witnesses.loss.sum()), float(witnesses.gain.sum()), witnesses.held
+    return losses <= 1.5 * REJECT and held * gains + (1 - held) * losses >= 1.5 * UNDECIDED
 
 
 @kernel(inline=True)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from birthmark.search.families import Family, own_family
 from birthmark.search.miss import element_fails
+from birthmark.search.sequential import HELD
 from birthmark.search.windows import chance
 from birthmark.survivors.split import Selection
 
@@ -41,6 +42,7 @@ class Elements:
         low, high: float64[n], where its standard value lies if it does.
         chance: float64[n], how often a wrong seed's value lies there.
         fails: float64[n], the chance that the element was altered although its unit was not.
+        held: the least share of them that a true seed predicts.
     """
 
     indices: NDArray[np.int64]
@@ -50,6 +52,7 @@ class Elements:
     high: NDArray[np.float64]
     chance: NDArray[np.float64]
     fails: NDArray[np.float64]
+    held: float = HELD
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -65,6 +68,7 @@ class Elements:
             np.concatenate([first.high, second.high]),
             np.concatenate([first.chance, second.chance]),
             np.concatenate([first.fails, second.fails]),
+            min(first.held, second.held),
         )
 
     def take(self, which: NDArray[np.int64]) -> Elements:
@@ -77,6 +81,7 @@ class Elements:
             self.high[which],
             self.chance[which],
             self.fails[which],
+            self.held,
         )
 
 
@@ -107,7 +112,8 @@ def usable(selection: Selection, dtype: str, family: Family | None = None) -> El
         low,
         high,
         chance(family.source, low, high),
-        element_fails(family.source, size),
+        element_fails(family.source, np.abs(values) / family.std(scale), family.altered),
+        family.held,
     )
     return everything.take(kept)
 
@@ -122,15 +128,20 @@ def probe_candidates(elements: Elements, *, normal: bool) -> Elements:
     return elements.take(np.sort(order))
 
 
-def witnesses(elements: Elements, *, normal: bool) -> Elements:
+def witnesses(elements: Elements, *, normal: bool, largest: float = LARGEST_WITNESS) -> Elements:
     """Elements of the surest units that the second test asks one by one: a round of units, then the next.
 
     Beside the surest units those of the first rows are there, and with more elements each, because layouts
     agree on them.
+
+    Args:
+        elements: the usable ones.
+        normal: whether they are normals.
+        largest: the largest standard normal that may be one.
     """
     tame = np.arange(len(elements))
     if normal:
-        tame = np.flatnonzero(np.maximum(elements.high, -elements.low) <= LARGEST_WITNESS)
+        tame = np.flatnonzero(np.maximum(elements.high, -elements.low) <= largest)
     some = elements.take(tame)
     units, first, probability = _units(some)
     surest = np.argsort(-probability, kind="stable")[:WITNESS_UNITS]

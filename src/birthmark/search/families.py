@@ -6,6 +6,10 @@ bounds that cut nothing off) and the dtypes at draw time map a word to nearly th
 intervals that hold them all serves for all, and the evidence tells them apart. From torch 2.12 on most values
 are plain normals. Yet where they are cut off at 2 sigma, the std of what is left is smaller than the draw's
 by more than a window allows; so values that look cut off are searched with the draw's as well.
+
+Survivors of which a good part of the elements was altered are another such family. The rest still are what
+was drawn, but all together they are wider than the draw, so that no interval made from their scale holds.
+How much wider is not known, but a draw's scale is mostly one of a few: those a little below are tried.
 """
 
 from __future__ import annotations
@@ -22,6 +26,8 @@ from birthmark.numerics.dtypes import interval
 from birthmark.samplers.draw import Draw
 from birthmark.samplers.storing import TRUNCATED
 from birthmark.samplers.truncated import spread, symmetric
+from birthmark.search.miss import ALTERED
+from birthmark.search.sequential import HELD
 from birthmark.search.windows import UNIFORM_SLACK, scale_spread, standard_interval
 from birthmark.survivors.split import Selection
 from birthmark.survivors.survivor import Distribution
@@ -36,8 +42,20 @@ STEPS: Final = {"bfloat16": 2.0**-7, "float16": 2.0**-10}
 LARGEST_UNIFORM, LARGEST_TRUNCATED = 0.98, 1.5
 #: Values look cut off where none lies this far beyond the cut and a plain normal had so many of them there.
 BEYOND, EXPECTED = 1.02, 12.0
+#: Altered survivors: the share of elements that is reckoned with, the least share of witnesses that a true
+#: seed predicts (a tenth of the rows being impostors), and the largest witness, for large ones are altered.
+MANY_ALTERED, FEWER_HELD, SMALLER_WITNESS = 0.35, 0.35, 2.0
+#: The draw's scale in units of the survivors': half of them altered by noise as wide as the values make 0.82,
+#: what makes less than the first looks like no draw, and what makes more than the second needs no family.
+NARROWEST, WIDEST = 0.76, 0.97
+#: Usual scales of normal draws, beside those that follow from the width of a row.
+USUAL: Final = (0.02, 0.01, 0.006, 0.05, 0.1, 1.0)
+#: Such scales that are tried at the most.
+MOST_SCALES: Final = 2
+#: Survivors look altered where their kurtosis is above a normal's by so many standard errors.
+HEAVY: Final = 2.0
 
-Name = Literal["normal", "uniform", "truncated normal", "redrawn normal"]
+Name = Literal["normal", "uniform", "truncated normal", "redrawn normal", "altered normal"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +67,18 @@ class Family:
         source: the raw values that it is made from.
         sigmas: the cut-offs that it stands for; each counts as a trial.
         versions: the torch versions that draw so, in words; empty for all.
+        altered: the share of elements that is taken to have been altered.
+        held: the least share of witnesses that a true seed predicts.
+        scale: of the draw, where it is supposed; None where it is that of the values.
     """
 
     name: Name
     source: Distribution
     sigmas: tuple[float, ...] = (math.inf,)
     versions: str = ""
+    altered: float = ALTERED
+    held: float = HELD
+    scale: float | None = None
 
     @property
     def plain(self) -> bool:
@@ -68,6 +92,8 @@ class Family:
 
     def std(self, scale: float) -> float:
         """The nominal scale of a draw whose values have this one."""
+        if self.scale is not None:
+            return self.scale
         return scale if self.plain else scale / spread(self._stand_in)
 
     def draw(self, selection: Selection, dtype: str) -> Draw:
@@ -87,7 +113,7 @@ class Family:
             selection: the values, with their scale.
             dtype: the dtype whose rounding the values went through.
         """
-        values, error = selection.values, selection.scale_error
+        values, error = selection.values, selection.scale_error if self.scale is None else 0.0
         if self.name != "truncated normal":
             return standard_interval(values, dtype, self.source, self.std(selection.scale), error)
         ends = [
@@ -140,6 +166,29 @@ def other_families(selection: Selection) -> tuple[Family, ...]:
     if selection.distribution != "normal":
         return ()
     return (TRUNCATED_NORMAL, REDRAWN_NORMAL) if looks_cut(selection, 2.0) else (TRUNCATED_NORMAL,)
+
+
+def altered_families(selection: Selection) -> tuple[Family, ...]:
+    """Normal draws of a usual scale that many altered elements may have widened to that of the selection."""
+    if selection.distribution != "normal" or not selection.scale > 0.0:
+        return ()
+    width = selection.shape[-1] if selection.shape else 1
+    usual = (*USUAL, width**-0.5, (2.0 / (5.0 * width)) ** 0.5)
+    near = [scale for scale in usual if NARROWEST <= scale / selection.scale <= WIDEST]
+    return tuple(
+        Family("altered normal", "normal", altered=MANY_ALTERED, held=FEWER_HELD, scale=scale)
+        for scale in list(dict.fromkeys(near))[:MOST_SCALES]
+    )
+
+
+def looks_altered(selection: Selection) -> bool:
+    """Whether the values have heavier tails than a normal, as survivors with altered elements do."""
+    values = selection.values[np.isfinite(selection.values)] / selection.scale
+    square = values * values
+    if selection.distribution != "normal" or not square.any():
+        return False
+    kurtosis = float(np.mean(square * square) / np.mean(square) ** 2)
+    return kurtosis > 3.0 + HEAVY * math.sqrt(24.0 / len(values))
 
 
 def looks_cut(selection: Selection, sigmas: float) -> bool:

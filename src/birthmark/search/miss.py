@@ -26,15 +26,17 @@ MOST, MOST_DICTIONARY, MOST_WIDE = 1e-3, 1e-2, 5e-2
 COVERED = 0.02
 
 
-def element_fails(distribution: Distribution, size: NDArray[np.float64]) -> NDArray[np.float64]:
+def element_fails(
+    distribution: Distribution, size: NDArray[np.float64], altered: float = ALTERED
+) -> NDArray[np.float64]:
     """The chance that an element of a true survivor was altered, given its size in units of the scale.
 
     By Bayes: the densities of the normal distributions of variance 2 and 1 stand as exp(z^2 / 4) to the
     square root of 2. Small uniform values are no likelier to be altered than others.
     """
     if distribution == "uniform":
-        return np.full(len(size), ALTERED)
-    odds = ALTERED / (1 - ALTERED) * np.exp(np.minimum(size, 12.0) ** 2 / 4) / math.sqrt(2)
+        return np.full(len(size), altered)
+    odds = altered / (1 - altered) * np.exp(np.minimum(size, 12.0) ** 2 / 4) / math.sqrt(2)
     return odds / (1 + odds)
 
 

@@ -21,13 +21,24 @@ from birthmark.recipes.seeds import dictionary
 from birthmark.recipes.sharding import SEED_SPACE, Sharding
 from birthmark.search.confirm import decisive, kind_of, prepare
 from birthmark.search.correlation import least_elements
-from birthmark.search.elements import Elements, probe_candidates, usable, witnesses
-from birthmark.search.families import SIGMAS, Family, looks_cut, other_families, own_family
+from birthmark.search.elements import LARGEST_WITNESS, Elements, probe_candidates, usable, witnesses
+from birthmark.search.families import (
+    SIGMAS,
+    SMALLER_WITNESS,
+    Family,
+    altered_families,
+    looks_altered,
+    looks_cut,
+    other_families,
+    own_family,
+)
 from birthmark.search.options import Options
 from birthmark.search.seeds import Seeds, listed
 from birthmark.search.space import Prediction, effective_dtype, predictions, shardings
 from birthmark.survivors.split import Selection
 
+#: So many seeds are tried with every family.
+FEW_SEEDS = 1 << 22
 #: A candidate counts as verified when its log10 p, after all trials of its search, is below this.
 VERIFIED = -6.0
 
@@ -93,7 +104,8 @@ class Plan:
 def hidden_plans(plan: Plan) -> tuple[Plan, ...]:
     """A plan for each family that may hide behind what the values were taken for, as far as there is one."""
     found = []
-    for family in other_families(plan.selection) if plan.options.truncated else ():
+    families = other_families(plan.selection) if plan.options.truncated else ()
+    for family in (*families, *altered_families(plan.selection)):
         try:
             found.append(make_plan(plan.selection, plan.options, family))
         except NothingToSearch:
@@ -102,7 +114,13 @@ def hidden_plans(plan: Plan) -> tuple[Plan, ...]:
 
 
 def by_promise(plain: Plan, hidden: Sequence[Plan]) -> tuple[Plan, ...]:
-    """The plans in the order in which every seed is tried: the plain one last if the values look cut off."""
+    """The plans in the order in which every seed is tried: the plain one last if the values look cut off.
+
+    Altered survivors cost most; they are supposed where the values look it, and where seeds are few.
+    """
+    first, stop = plain.options.seeds
+    if stop - first > FEW_SEEDS and not looks_altered(plain.selection):
+        hidden = [each for each in hidden if each.family.scale is None]
     cut = any(looks_cut(plain.selection, sigmas) for sigmas in SIGMAS if not math.isinf(sigmas))
     return (*hidden, plain) if cut else (plain, *hidden)
 
@@ -138,7 +156,8 @@ def make_plan(selection: Selection, options: Options, family: Family | None = No
             f"{len(elements)} untouched values of {selection.tensor} can be searched with: "
             f"{least} are needed for an answer that stands out of {trials:.1e} trials."
         )
-    asked = witnesses(elements, normal=family.source == "normal")
+    largest = SMALLER_WITNESS if family.scale is not None else LARGEST_WITNESS
+    asked = witnesses(elements, normal=family.source == "normal", largest=largest)
     double = dtype == "float64"
     if not decisive(prepare(asked, kind_of(family.source, double=double))):
         raise NothingToSearch(

@@ -200,6 +200,11 @@ def hypothesis_text(selection: Selection, cut: Sharding, offset: str) -> str:
 
 def hidden_text(family: Family, offset: str) -> str:
     """A family that may hide behind what the values were taken for, in words."""
+    if family.scale is not None:
+        return (
+            f"one normal draw (PyTorch on CUDA or ROCm, Philox) at {offset} of scale "
+            f"{family.scale:.4g}, many of its elements altered"
+        )
     near = " or ".join(f"{sigmas:g}" for sigmas in family.sigmas if not math.isinf(sigmas))
     far = ", or by far bounds" if math.inf in family.sigmas else ""
     return f"one {family.name} draw (PyTorch {family.versions}) at {offset}, cut off at {near} sigma{far}"

@@ -18,3 +18,5 @@ REJECT, ACCEPT = -10.5, 25.0
 UNDECIDED = 14.0
 #: One witness alone never counts for more than a chance of 1 in 1,000.
 LEAST_CHANCE = 1e-3
+#: A witness so blunt that a false seed holds it nearly as often counts as this much rarer among false ones.
+LEAST_LEAD = 0.1

@@ -18,7 +18,7 @@ from birthmark.numerics.compiled import kernel
 from birthmark.search.elements import Elements
 from birthmark.search.kernel import inside, on_stairs, shifted, words_whole
 from birthmark.search.places import call_of, lane_of, rank_of, thread_of
-from birthmark.search.sequential import HELD, LEAST_CHANCE, REJECT
+from birthmark.search.sequential import LEAST_CHANCE, REJECT
 from birthmark.search.vectors import widest_vectors
 from birthmark.search.windows import STEPS, words_test
 from birthmark.survivors.survivor import Distribution
@@ -79,7 +79,8 @@ def sieve_of(elements: Elements, distribution: Distribution, *, double: bool) ->
             windows[e, lane] = test.windows
             windows[e, lane, 5] = first.windows[5]
         share = max(first.fine, LEAST_CHANCE)
-        gain[e], loss[e] = np.log(HELD / share), np.log((1 - HELD) / (1 - share))
+        held = elements.held
+        gain[e], loss[e] = np.log(held / share), np.log((1 - held) / (1 - share))
     return Sieve(pairs, windows, stairs, gain, loss)
 
 

@@ -106,7 +106,7 @@ def _dictionary_stages(plan: Plan) -> Iterator[Stage]:
         return
     table = _space(plan, plan.table)
     yield _stage("dictionary", table, seeds, table.rows(), MOST_DICTIONARY, Coverage())
-    wide = _wide(plan)
+    wide = _wide(plan) if plan.family.scale is None else None
     if wide is not None:
         yield _stage("wide dictionary", wide, seeds, wide.rows(), MOST_WIDE, Coverage())
 
