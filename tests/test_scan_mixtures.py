@@ -12,6 +12,7 @@ from birthmark.calibration.made import SCALE, SHAPE, MadeCheckpoint, trained
 from birthmark.hypothesis import Draw, Hypothesis
 from birthmark.packs.verifier import verify_bytes
 from birthmark.packs.writer import pack_bytes
+from birthmark.recipes.sharding import Sharding
 from birthmark.reports.reading import Reading
 from birthmark.reports.terminal import to_text
 from birthmark.scan import Scan, ScanOptions, scan
@@ -174,3 +175,60 @@ def test_a_merge_with_shuffled_rows_is_nothing() -> None:
     reading = read(merged[np.random.default_rng(5).permutation(SHAPE[0])]).reading
 
     assert reading.verdict == "none"
+
+
+def cut(sharding: Sharding, seed: int, threads: int = A100) -> NDArray[np.float64]:
+    """The whole table as the processes of a sharding draw it."""
+    hypothesis = Hypothesis(Draw("normal", (0.0, SCALE), SHAPE), threads, sharding=sharding)
+    table: NDArray[np.float64] = hypothesis.tensor(seed).astype(np.float64).reshape(SHAPE)
+    return table
+
+
+def test_a_third_of_the_rows_is_looked_into() -> None:
+    """A block of rows from another model, of fewer than half the survivors, is found with its share."""
+    initial = drawn(42, H100)
+    edge = SHAPE[0] * 3 // 4
+    initial[edge:] = drawn(1234, H100)[edge:]
+    reading = read(initial).reading
+
+    assert set(origins(reading)) == {(42, H100, 0), (1234, H100, 0)}
+    (mixture,) = reading.mixtures
+    for number, part in enumerate(mixture.parts):
+        late = origins(reading)[part.finding][0] == 1234
+        assert rows_of(reading, number) == [row for row in KEPT.tolist() if (row >= edge) == late]
+
+
+def test_shards_of_one_seed_are_one_seeding() -> None:
+    """Every process drew with the same seed: no mixture, and no second seeding is claimed."""
+    reading = read(cut(Sharding(4, "stepped", 0), 42)).reading
+
+    assert reading.verdict in ("match", "seed-only")  # the shards are smaller than one wave
+    assert {(one.seed, one.layout.threads if one.layout else None) for one in reading.findings} <= {
+        (42, A100),
+        (42, None),
+    }
+    assert sum(one.survivors.count for one in reading.findings) == len(KEPT)
+    assert any("count as one seeding" in note for note in reading.notes)
+    assert not any("separately seeded" in note for note in reading.notes)
+
+
+@pytest.mark.slow
+def test_shards_a_thousand_apart() -> None:
+    """Seeds 1,000 a rank: one rule for all shards, and a pack that carries it."""
+    result = read(cut(Sharding(4, "stepped", 1000), 1234))
+
+    assert result.reading.verdict in ("match", "seed-only")
+    assert [one.seed for one in result.reading.findings] == [1234, 2234, 3234, 4234]
+    assert any("1234 plus 1000 a rank" in note for note in result.reading.notes)
+    assert verify_bytes(pack_bytes(result.reading, result.cases)).reading == result.reading
+
+
+@pytest.mark.slow
+def test_a_sum_of_a_known_and_an_unknown_draw_is_no_distributed_tensor() -> None:
+    """Nine tenths of a known draw are a trace of it as it was drawn, not of shards that begin as it does."""
+    strange = drawn(5_870_214_893_347_715, H100)
+    reading = read(0.9 * drawn(42, H100) + 0.1 * strange, Options(seeds=(0, 0))).reading
+
+    assert reading.verdict == "weak-trace"
+    assert origins(reading) == [(42, H100, 0)]
+    assert reading.findings[0].seed_rule is None

@@ -168,13 +168,12 @@ class Hypothesis:
         return self._redrawn(seed, place)[0] if self.draw.redraws else self._raw_of(seed, place)
 
     def blocks(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
-        """One number for each element; equal where elements share rank and Philox block, so their words."""
+        """One number for each element; equal where elements share seed and Philox block, so their words."""
         place = self.locate(indices)
         calls = calls_of(self._launches()[0], Layout(self.threads), self.draw.unroll)
         counter = (place.counter - np.uint64(self.offset // 4)).astype(np.int64)
-        blocks: NDArray[np.int64] = (place.rank * calls + counter) * self.threads + place.thread.astype(
-            np.int64
-        )
+        rank = place.rank if self.sharding.seed_step else np.zeros_like(place.rank)
+        blocks: NDArray[np.int64] = (rank * calls + counter) * self.threads + place.thread.astype(np.int64)
         return blocks
 
     def run(self, seed: int, start: int, stop: int) -> Values:

@@ -251,6 +251,28 @@ def test_notes_name_rule_order_and_layout() -> None:
     assert process_notes({}) == []
 
 
+def test_notes_do_not_count_one_seed_twice() -> None:
+    """Shards of one seed are one seeding, which is said; other layouts beside the commonest are, too."""
+    alike = {n: Process(f"shard {n} of table", *_rest(one)) for n, one in enumerate(found([42] * 4))}
+    assert process_notes(alike) == [
+        "4 of 4 shards of table have the same seed 42: they repeat each other's values and count as one "
+        "seeding."
+    ]
+    apart = [*found([42, 43, 44]), *found([45], threads=None)]
+    several = {n: Process(f"shard {n} of table", *_rest(one)) for n, one in enumerate(apart)}
+    assert process_notes(several)[0].endswith(
+        "221,184 threads; 1 more has another layout, or values that do not tell theirs."
+    )
+
+
+def test_an_unknown_base_seed_leaves_the_rule_open() -> None:
+    """Steps of 1 from a base that nobody is known to use: each rule that gives one is named."""
+    shards = found(range(81_234_567, 81_234_571))
+    (_, note) = process_notes({n: Process(f"shard {n} of t", *_rest(one)) for n, one in enumerate(shards)})
+    assert "Megatron-LM makes them of base seed 81231849" in note
+    assert "of base seed 81234567 (base + rank)" in note
+
+
 def _rest(one: Process) -> tuple[Kind, int, int, int, int, float, int | None]:
     return one.kind, one.index, one.of, one.seed, one.searched, one.log10_p, one.threads
 
@@ -304,7 +326,9 @@ def test_the_two_shards_of_a_real_table(cases: Path, deviates: bool) -> None:
         ]
         return
     assert notes[0] == "At least 2 separately seeded processes share the layout of 221,184 threads."
-    assert notes[1].startswith("The seeds of 2 shards on 2 ranks are 3952 plus 1 a rank (ranks ascend")
+    assert notes[1].startswith(
+        "The seeds of 2 shards of model.embed_tokens.weight on 2 ranks are 3952 plus 1 a rank (ranks ascend"
+    )
     assert "base seed 1234" in notes[1]
     assert float(notes[1].split("log10 p ")[1].split()[0]) < -100
     assert expert_rules(judged, list(checkpoint.tensors)) == {}

@@ -74,3 +74,27 @@ def test_shards_of_a_distributed_tensor_share_a_seed_and_follow_each_other() -> 
     assert sharding.advance((24, 5)) == 120
     assert Sharding(8, "megatron").shift((24, 5), 3) == 0
     assert Sharding(8, "megatron").advance((24, 5)) is None
+
+
+def test_steps_of_either_sign() -> None:
+    """Ranks may descend, be far apart, or all have one seed; only that rule has a step."""
+    assert [Sharding(3, "stepped", -1).seed_of(1, rank) for rank in range(3)] == [1, 0, 2**64 - 1]
+    assert Sharding(3, "stepped", 1000).seed_of(7, 2) == 2007
+    assert Sharding(3, "stepped", 0).seed_of(7, 2) == 7
+    assert Sharding(3, "megatron").own_draws
+    assert not Sharding(3, "dtensor").own_draws
+    with pytest.raises(UsageError, match="only 'stepped' has one"):
+        Sharding(3, "megatron", 2)
+
+
+def test_a_padded_last_shard() -> None:
+    """A vocabulary published without its padding keeps the shards that it was drawn in."""
+    cut = Sharding(4, "megatron", rows=1024)
+    rank, local, shape = cut.locate((4000, 2), np.array([2 * 3999, 2 * 1024 + 1], np.int64))
+    assert (rank.tolist(), local.tolist(), shape) == ([3, 1], [2 * 927, 1], (1024, 2))
+    assert not cut.fits((3072, 2))
+    assert not cut.fits((4097, 2))
+    with pytest.raises(UsageError, match="runs of 1024 rows"):
+        cut.local_shape((5000, 2))
+    with pytest.raises(UsageError, match="expected 0 there"):
+        Sharding(4, "dtensor", rows=8)

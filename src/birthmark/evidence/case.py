@@ -76,9 +76,9 @@ class Case:
     def seed_of_rank(self) -> int:
         """The seed that this shard's generator was given."""
         sharding = self.hypothesis.sharding
-        if self.rank is None or sharding.ways == 1 or sharding.rule != "megatron":
+        if self.rank is None or sharding.ways == 1 or not sharding.own_draws:
             return self.seed
-        return (self.seed + self.rank) % 2**64
+        return sharding.seed_of(self.seed, self.rank)
 
     def of_rank(self, rank: int) -> Case:
         """The part of the case that one shard drew."""
@@ -94,6 +94,6 @@ class Case:
         """The shards that have a seed of their own and elements here; none where one seed serves all."""
         sharding = self.hypothesis.sharding
         everything = self.everything
-        if sharding.ways == 1 or sharding.rule != "megatron" or len(everything) == 0:
+        if sharding.ways == 1 or not sharding.own_draws or len(everything) == 0:
             return ()
         return tuple(int(rank) for rank in np.unique(self.hypothesis.locate(everything.indices).rank))

@@ -89,10 +89,11 @@ def census(checkpoint: Checkpoint, judgement: Judgement, surveyed: NDArray[np.in
 
 def rows_of_rank(judgement: Judgement, rows: int) -> tuple[int, int]:
     """The rows first <= i < last of the shard that a judgement is about, of so many rows of its tensor."""
-    rank, ways = judgement.case.rank, judgement.case.hypothesis.sharding.ways
+    rank, sharding = judgement.case.rank, judgement.case.hypothesis.sharding
     if rank is None:
         return 0, rows
-    return rank * (rows // ways), (rank + 1) * (rows // ways)
+    height = sharding.local_shape((rows,))[0]
+    return rank * height, min(rows, (rank + 1) * height)
 
 
 def _parts(

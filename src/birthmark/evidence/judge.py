@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -151,11 +151,8 @@ def judge(
         declared=declared,
     )
     ranks = case.ranks()
-    judged = tuple(
-        one
-        for part in ([case.of_rank(rank) for rank in ranks] if ranks else [case])
-        for one in _with_census(checkpoint, survivors, weigh(part))
-    )
+    parts = [_on_its_layout(weigh(case.of_rank(rank))) for rank in ranks] if ranks else [weigh(case)]
+    judged = tuple(one for part in parts for one in _with_census(checkpoint, survivors, part))
     notes = [held.note, *dict.fromkeys(one.census.note for one in judged if one.census and one.census.note)]
     return Judgements(judged, tuple(notes))
 
@@ -179,6 +176,18 @@ def _best(
             best = (value, candidate, held)
     assert best is not None
     return best[1], best[2], len(tried)
+
+
+def _on_its_layout(judgement: Judgement) -> Judgement:
+    """A shard's judgement under the layout that predicts all of it: processes may run on several devices."""
+    other = second_case(judgement) if judgement.outcome in ("match", "seed-only") else None
+    if other is None:
+        return judgement
+    case = judgement.case
+    moved = replace(case, hypothesis=other.hypothesis, trials=case.trials * len(case.layouts))
+    again = weigh(moved)
+    better = again.outcome in ("match", "seed-only") and len(again.survivors) > len(judgement.survivors)
+    return again if better else judgement
 
 
 def _with_census(checkpoint: Checkpoint, survivors: Survivors, judgement: Judgement) -> tuple[Judged, ...]:

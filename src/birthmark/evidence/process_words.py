@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from birthmark.evidence.judge import Judged
-from birthmark.evidence.processes import Fit, Process, fit_rule, shared_layout
+from birthmark.evidence.processes import Fit, Process, SharedLayout, fit_rule, shared_layout
+from birthmark.recipes.megatron import base_seed
 from birthmark.recipes.naming import place_of
+from birthmark.recipes.seeds import name_of
+
+#: Rules of equal steps that are named, where no base seed tells them apart.
+MOST_READINGS = 3
 
 
 def processes_of(reported: Sequence[Judged], names: Sequence[str]) -> dict[int, Process]:
@@ -85,7 +90,18 @@ def notes_of(judged: Sequence[Judged], names: Sequence[str]) -> list[str]:
         names: of all tensors of the checkpoint.
     """
     reported = [one for one in judged if one.is_finding]
-    found = {(one.judgement.case.tensor, one.judgement.case.seed) for one in reported}
+    ranks: dict[tuple[str, int], set[int]] = {}
+    for one in reported:
+        if one.judgement.case.rank is not None:
+            ranks.setdefault((one.judgement.case.tensor, one.judgement.case.seed), set()).add(
+                one.judgement.case.rank
+            )
+    # One shard alone shows no rule that another could break, unless it leads to a seed that people use.
+    found = {
+        (tensor, seed)
+        for (tensor, seed), several in ranks.items()
+        if len(several) > 1 or name_of(base_seed(seed) or -1) is not None
+    }
     silent = [
         f"Shard {case.rank} of {case.tensor} is not predicted by seed {case.seed_of_rank}, which the rule of "
         "the other shards gives it."
@@ -104,8 +120,9 @@ def process_notes(processes: dict[int, Process]) -> list[str]:
     if shared is not None:
         notes.append(
             f"At least {shared.processes} separately seeded processes share the layout of "
-            f"{shared.threads:,} threads."
+            f"{shared.threads:,} threads{_others(shared)}."
         )
+    notes += _alike(processes)
     for group in _groups(processes):
         fit = fit_rule(group)
         if fit is not None and fit.ranks > 1:
@@ -113,17 +130,39 @@ def process_notes(processes: dict[int, Process]) -> list[str]:
     return notes
 
 
+def _others(shared: SharedLayout) -> str:
+    if not shared.others:
+        return ""
+    return (
+        f"; {shared.others} more {'has' if shared.others == 1 else 'have'} another layout, or values that do "
+        "not tell theirs"
+    )
+
+
+def _alike(processes: dict[int, Process]) -> list[str]:
+    """Shards with one seed among them: they are no separate seedings, however many processes drew them."""
+    notes = []
+    for group in _groups(processes):
+        seeds = {one.seed for one in group}
+        if group[0].kind == "shard" and len(seeds) == 1:
+            notes.append(
+                f"{len(group)} of {group[0].of} shards of {_table(group[0])} have the same seed "
+                f"{seeds.pop()}: they repeat each other's values and count as one seeding."
+            )
+    return notes
+
+
 def rule_note(fit: Fit) -> str:
     """A fit as a sentence or two."""
     kind, scheme = fit.fitted[0].kind, fit.scheme
     names = {"shard": "shards", "expert": "experts", "layer": "layers"}[kind]
+    if kind == "shard" and (table := _table(fit.fitted[0])):  # two tables may have the same seeds
+        names += f" of {table}"
     text = (
-        f"The seeds of {len(fit.fitted)} {names} on {fit.ranks} ranks are {fit.first} plus {scheme.size} "
-        f"a rank ({scheme.order})"
+        f"The seeds of {len(fit.fitted)} {names} on {fit.ranks} ranks are {fit.first} "
+        f"{'plus' if scheme.size >= 0 else 'minus'} {abs(scheme.size)} a rank ({scheme.order})"
     )
-    if fit.readings:
-        rule, base = fit.readings[0]
-        text += f", as {rule.framework} makes them of base seed {base} ({rule.formula})"
+    text += _read_as(fit)
     text += f": log10 p {fit.log10_p:.1f} after {fit.trials} schemes"
     text += "." if fit.significant else ", which chance does not exclude."
     if fit.deviating:
@@ -131,10 +170,30 @@ def rule_note(fit: Fit) -> str:
     return text
 
 
+def _read_as(fit: Fit) -> str:
+    """Whose rule that is: of a base seed that people are known to use, or else each rule that gives one."""
+    readings = list(fit.readings)
+    if readings and name_of(readings[0][1]) is not None:
+        readings = readings[:1]
+    readings.sort(key=lambda one: one[0].constant)  # the plainest first
+    by_base = {base: rule for rule, base in reversed(readings)}
+    told = [
+        f"{rule.framework} makes them of base seed {base} ({rule.formula})"
+        for base, rule in reversed(by_base.items())
+    ]
+    if not told:
+        return ""
+    return f", as {' or '.join(told[:MOST_READINGS])}"
+
+
+def _table(shard: Process) -> str:
+    return shard.name.partition(" of ")[2]
+
+
 def _groups(processes: dict[int, Process]) -> list[list[Process]]:
     """Processes that one rule can be fitted to: the shards of one table, the experts of one kind."""
     found: dict[tuple[str, str, int], dict[int, Process]] = {}
     for one in processes.values():
-        table = one.name.split(" of ", 1)[1] if one.kind == "shard" else ""
+        table = _table(one) if one.kind == "shard" else ""
         found.setdefault((one.kind, table, one.of), {}).setdefault(one.index, one)
     return [list(group.values()) for group in found.values() if len(group) > 1]

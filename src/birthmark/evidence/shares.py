@@ -10,6 +10,8 @@ from scipy.special import betaincinv
 
 #: What lies outside of an interval: 5 %, half of it on either side.
 OUTSIDE = 0.05
+#: Who adds models up holds each weight as a float32 number, so that it is what was meant to within this.
+FLOAT32 = 2.0**-24
 #: So many standard errors are half of such an interval of a normal.
 ERRORS = 1.959963984540054
 
@@ -42,6 +44,9 @@ def counted_share(count: int, of: int) -> Share:
 def weighed_share(weights: NDArray[np.float64], covariance: NDArray[np.float64], which: int) -> Share:
     """The share of one weight in the sum of all, by the delta method.
 
+    The interval is that of the weights which were meant: 0.7 is 0.699999988 in float32, and a sum of millions
+    of exact values would tell the two apart.
+
     Args:
         weights: float64[k], positive.
         covariance: float64[k, k], of their estimates.
@@ -50,6 +55,7 @@ def weighed_share(weights: NDArray[np.float64], covariance: NDArray[np.float64],
     total = float(weights.sum())
     slope = np.full(weights.size, -float(weights[which]) / total**2)
     slope[which] += 1.0 / total
-    half = ERRORS * float(np.sqrt(max(0.0, float(np.einsum("i,ij,j->", slope, covariance, slope)))))
+    errors = covariance + np.diag((FLOAT32 * weights) ** 2)
+    half = ERRORS * float(np.sqrt(max(0.0, float(np.einsum("i,ij,j->", slope, errors, slope)))))
     value = float(weights[which]) / total
     return Share(value, max(0.0, value - half), min(1.0, value + half))

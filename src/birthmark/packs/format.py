@@ -71,7 +71,9 @@ class CaseEntry(Part):
     threads: Annotated[int, Field(ge=256, le=2**32)]
     offset: Count
     ways: Annotated[int, Field(ge=1, le=1 << 16)]
-    rule: Literal["single", "megatron", "dtensor"]
+    rule: Literal["single", "megatron", "stepped", "dtensor"]
+    step: Annotated[int, Field(ge=-(2**63), lt=2**63)] = 1
+    shard_rows: Count = 0
     rank: Annotated[int, Field(ge=0, le=1 << 16)] | None
     seed: Annotated[int, Field(ge=0, lt=2**64)]
     trials: Annotated[int, Field(ge=1, le=2**128)]
@@ -125,6 +127,8 @@ def pack_case(number: int, case: Case) -> dict[str, bytes]:
         offset=hypothesis.offset,
         ways=hypothesis.sharding.ways,
         rule=hypothesis.sharding.rule,
+        step=hypothesis.sharding.step,
+        shard_rows=hypothesis.sharding.rows,
         rank=case.rank,
         seed=case.seed,
         trials=case.trials,
@@ -165,7 +169,7 @@ def unpack_case(number: int, members: Mapping[str, bytes]) -> tuple[Case, CaseEn
             entry.threads,
             entry.arithmetic,
             entry.offset,
-            Sharding(entry.ways, entry.rule),
+            Sharding(entry.ways, entry.rule, entry.step, entry.shard_rows),
             entry.generator,
         )
         beside = tuple(

@@ -138,7 +138,7 @@ def sharded(shape: tuple[int, ...], threads: Sequence[int], offset: int = 0) -> 
         offset: where the draw of rank 0 begins.
     """
     draw, begun = Draw("normal", (0.0, 1.0), shape), dict.fromkeys(sorted(set(threads)), offset)
-    counts = [each for each in SHARDS if shape and shape[0] % each == 0]
+    counts = [each for each in (2, 4, *SHARDS) if shape and shape[0] % each == 0]
     return tuple(Supposition((DISTRIBUTED,), "cuda", draw, WHOLE, each, begun) for each in counts)
 
 

@@ -46,8 +46,9 @@ def rule_text(shard_0: int, ways: int) -> str:
     base = base_seed(shard_0)
     if base is None:
         return (
-            f"Megatron-LM's rule (seed = base + {PIPELINE_STEP} pp + {MODEL_PARALLEL} + tp, base positive) "
-            f"does not give the seed {shard_0} to shard 0."
+            f"Each of the {ways} shards has the seed of the one before plus 1: base seed {shard_0} plus the "
+            f"rank would give them. Megatron-LM's rule (seed = base + {PIPELINE_STEP} pp + {MODEL_PARALLEL} "
+            f"+ tp, base positive) does not give the seed {shard_0} to shard 0."
         )
     rule = (
         f"Megatron-LM's rule (seed = base + {PIPELINE_STEP} pp + {MODEL_PARALLEL} + tp) gives base seed "

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from birthmark.reports.reading import SearchedModel
 from birthmark.search.merges import STAGE as MERGES
 from birthmark.search.outcome import Searched, StageReport
+from birthmark.search.stepped import STAGE as STEPPED
 from birthmark.search.supposed import STAGE as SUPPOSED
 
 NOTHING_SEARCHED = SearchedModel(seeds=None, layouts=[], hypotheses=[], candidates_tested=0, complete=False)
@@ -59,11 +60,11 @@ def _ranged(searched: Searched) -> bool:
 def _span(searched: Searched) -> int:
     """How many seeds the exhaustive stages go through; -1 for a look that says nothing of what was searched.
 
-    Such are recipes' places, merges, and the one seed of a finding that other tensors or layouts are held
-    against.
+    Such are recipes' places, merges, other steps of ranks, and the one seed of a finding that other tensors
+    or layouts are held against.
     """
     span = searched.seeds[1] - searched.seeds[0]
-    aside = searched.stages and all(stage.name in (SUPPOSED, MERGES) for stage in searched.stages)
+    aside = searched.stages and all(stage.name in (SUPPOSED, MERGES, STEPPED) for stage in searched.stages)
     return -1 if aside or span == 1 else span
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
@@ -77,7 +78,10 @@ def assemble(
     reported = [one for one in judged if one.is_finding]
     names = list(checkpoint.tensors)
     rules = expert_rules(reported, names)
-    findings = [finding(one, declared, rules.get(number)) for number, one in enumerate(reported)]
+    cuts = Counter(map(_cut, reported))
+    findings = [
+        finding(one, declared, rules.get(number), seen=cuts[_cut(one)]) for number, one in enumerate(reported)
+    ]
     remarks = [note for group in all_judgements for note in group.notes] if reported else []
     remarks += [note for one in (reported or judged[:1]) for note in one.judgement.notes]
     remarks += [*_about(reported, findings), *notes_of(judged, names)]
@@ -150,11 +154,19 @@ def not_searched(
     )
 
 
+def _cut(judged: Judged) -> tuple[object, ...]:
+    """What shards of one tensor under one rule have in common."""
+    case = judged.judgement.case
+    return case.tensor, case.seed, case.hypothesis.sharding, case.hypothesis.offset
+
+
 def claim(judged: Judged) -> Claim:
     """A finding as the overall verdict sees it."""
     case = judged.judgement.case
     hypothesis = judged.judgement.fit.hypothesis
-    origin = (hypothesis.generator, case.seed, hypothesis.threads, hypothesis.offset)
+    # Shards of one cut may have been drawn on several devices: that is no mixture.
+    threads = hypothesis.threads if case.rank is None else None
+    origin = (hypothesis.generator, case.seed, threads, hypothesis.offset)
     return Claim(judged.judgement.outcome, case.tensor, origin)
 
 

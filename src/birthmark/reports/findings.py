@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from birthmark.devices.catalogue import Device, sharing
+from birthmark.evidence.case import Case
 from birthmark.evidence.census import Census
 from birthmark.evidence.combination import Combination
 from birthmark.evidence.decoys import Decoys
@@ -41,13 +42,20 @@ from birthmark.reports.reading import (
 MOST_IDS = 1 << 17
 
 
-def finding(judged: Judged, declared: DeclaredModel | None = None, seed_rule: str | None = None) -> Finding:
+def finding(
+    judged: Judged,
+    declared: DeclaredModel | None = None,
+    seed_rule: str | None = None,
+    *,
+    seen: int | None = None,
+) -> Finding:
     """A judgement as a finding.
 
     Args:
         judged: with an outcome other than "none".
         declared: a seed that the checkpoint's own files declare; None where there is none.
         seed_rule: what several processes' seeds together say about the rule; None for nothing.
+        seen: how many shards of the tensor are findings under one rule; None for all of them.
     """
     judgement = judged.judgement
     case, fit = judgement.case, judgement.fit
@@ -76,7 +84,7 @@ def finding(judged: Judged, declared: DeclaredModel | None = None, seed_rule: st
         method="search",
         seed=case.seed_of_rank,
         seed_hex=f"{case.seed_of_rank:#x}",
-        seed_rule=_rule(case.seed, sharding) or seed_rule,
+        seed_rule=(_lone(case) if seen == 1 else None) or _rule(case.seed, sharding) or seed_rule,
         declared=declared,
         offset=fit.hypothesis.offset,
         index=None,
@@ -127,12 +135,36 @@ def share_model(share: Share) -> ShareModel:
     return ShareModel(value=share.value, lo=share.lo, hi=share.hi)
 
 
+def _lone(case: Case) -> str | None:
+    """What one shard alone says; None where it is the whole tensor."""
+    sharding = case.hypothesis.sharding
+    if case.rank is None or sharding.ways == 1:
+        return None
+    height = sharding.local_shape(case.shape)[0]
+    first, last = case.rank * height, min(case.shape[0], (case.rank + 1) * height) - 1
+    return (
+        f"Rows {first:,} to {last:,} are drawn as a process of its own draws shard {case.rank} of "
+        f"{sharding.ways}, with the seed {case.seed_of_rank}; no other shard follows from it, so no rule of "
+        "seeds shows."
+    )
+
+
 def _rule(seed: int, sharding: Sharding) -> str | None:
     """How the seeds of a tensor's shards follow; None for a whole tensor."""
     if sharding.rule == "dtensor":
         return (
             f"{sharding.ways} processes under one seed draw {sharding.ways} equal runs of rows, each as many "
             "elements further on in the stream as the runs before it hold: a distributed tensor, as FSDP2's."
+        )
+    if sharding.rule == "stepped" and sharding.step == 0:
+        return (
+            f"{sharding.ways} processes draw {sharding.ways} equal runs of rows, each with the same seed "
+            "from the same place on: the runs repeat each other, and one seeding explains them all."
+        )
+    if sharding.rule == "stepped":
+        return (
+            f"{sharding.ways} processes draw {sharding.ways} equal runs of rows; each has the seed of the "
+            f"one before {'plus' if sharding.step > 0 else 'minus'} {abs(sharding.step)}, from {seed} on."
         )
     return rule_text(seed, sharding.ways) if sharding.rule == "megatron" else None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -43,8 +44,10 @@ def mixtures(
         solved: what has none.
     """
     several: dict[str, list[int]] = {}
+    shards = Counter((one.tensor, one.seed_rule) for one in findings)
     for number, one in enumerate(findings):
-        if one.outcome in PREDICTED and not _sharded(one):
+        # Several shards of one rule have their own rows by design.
+        if one.outcome in PREDICTED and (one.seed_rule is None or shards[one.tensor, one.seed_rule] < 2):
             several.setdefault(one.tensor, []).append(number)
     found, changed = [], list(findings)
     for tensor, numbers in several.items():
@@ -62,11 +65,6 @@ def mixtures(
         for part in model.parts:
             changed[part.finding] = changed[part.finding].model_copy(update={"share": part.share})
     return changed, found
-
-
-def _sharded(one: Finding) -> bool:
-    """Whether it is a shard of a tensor, which has its own rows by design."""
-    return one.seed_rule is not None
 
 
 def _name(one: Finding) -> tuple[object, ...]:

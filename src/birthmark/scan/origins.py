@@ -20,6 +20,7 @@ from birthmark.evidence.judge import Judged, Judgements
 from birthmark.evidence.judge_merge import judge_merge
 from birthmark.evidence.mixture import left_over
 from birthmark.evidence.solved import HostLook, held_against
+from birthmark.recipes.sharding import WHOLE
 from birthmark.samplers.cpu_draw import CpuDraw
 from birthmark.scan.state import PREDICTED, State
 from birthmark.search.engine import search
@@ -30,18 +31,23 @@ from birthmark.search.options import Options
 from birthmark.search.outcome import Outcome
 from birthmark.search.solve.selections import lattice_of, solve_selection
 from birthmark.search.solve.solve import Unsolved
+from birthmark.search.stepped import Known, search_stepped
 from birthmark.survivors.split import Holdout, Selection
 from birthmark.survivors.survivor import Survivors
 
 #: Origins of one tensor's rows that are looked for.
 MOST_ORIGINS: Final = 4
-#: Share of the survivors that must be left unpredicted before a second origin is looked for, and a later one.
-LEAST_REST, LATER_REST = 0.25, 0.05
+#: Share of the selection's rows that must be left, and resemble no known birth, before another is looked for.
+LEAST_REST: Final = 0.02
+#: So few rows can lie near the start by chance, or be no survivors; with fewer a search has nothing to hold.
+LEAST_ROWS: Final = 2
 #: A row that correlates so well with a known draw is of that birth and was touched since; with few values it
 #: must be so many standard errors, too.
 RESEMBLING, CHANCE_ERRORS = 0.3, 4.0
 #: The last offset at which rows of a known seed are looked for.
 LAST_OFFSET: Final = 512
+#: By how much shards of one rule must correlate better with all survivors than any origin found before.
+GAIN: Final = 0.1
 #: Tensors whose survivors are tried as a weighted sum of draws.
 MOST_MERGED: Final = 2
 
@@ -59,19 +65,18 @@ def rest_of(state: State, tensor: str, targets: Sequence[Survivors], wanted: Opt
     target = next((each for each in targets if each.tensor == tensor), None)
     if target is None or not wanted.dictionary:
         return
-    least = LEAST_REST
+    # Rows of the hold-out are not looked at, so the share is taken of the selection's alone.
+    least = max(LEAST_ROWS, LEAST_REST * np.unique(state.split(target)[0].unit).size)
     for _ in range(MOST_ORIGINS - 1):
         explained = _explained(state, target.tensor)
         left = left_over(explained, *state.split(target))
-        if left is None or state.stopped:
-            return
-        units = np.unique(left[0].unit)
-        if units.size < least * (units.size + explained.size):
-            return
-        if _sum_of_known(state, target, left, wanted):
+        if left is None or state.stopped or np.unique(left[0].unit).size < least:
             return
         strange = _strange(state, target.tensor, left[0])
-        if strange is None or np.unique(strange.unit).size < least * (units.size + explained.size):
+        enough = strange is not None and np.unique(strange.unit).size >= least
+        if enough and _as_shards(state, target, wanted):
+            continue
+        if _sum_of_known(state, target, left, wanted) or strange is None or not enough:
             return
         left = strange, left[1]
         if not (
@@ -80,7 +85,6 @@ def rest_of(state: State, tensor: str, targets: Sequence[Survivors], wanted: Opt
             or (cpu and _on_a_cpu(state, target, left))
         ):
             return
-        least = LATER_REST
 
 
 def for_a_merge(state: State, targets: Sequence[Survivors], wanted: Options) -> None:
@@ -96,9 +100,28 @@ def for_a_merge(state: State, targets: Sequence[Survivors], wanted: Options) -> 
         if len(outcome.candidates) == 1:
             state.judge(target, selection, holdout, outcome)
         elif outcome.candidates:
-            state.judgements.append(_judged(state, target, (selection, holdout), outcome))
+            judgements = _judged(state, target, (selection, holdout), outcome)
+            if all(one.judgement.outcome in PREDICTED for one in judgements.judged):
+                # What correlated with a part of the sum before was a sight of it, and no finding of its own.
+                _without_traces(state, target.tensor)
+            state.judgements.append(judgements)
         if state.findings or state.stopped:
             return
+
+
+def _without_traces(state: State, tensor: str) -> None:
+    """Take back what was judged of a tensor before and does not predict it."""
+    state.judgements = [
+        Judgements(kept, group.notes)
+        for group in state.judgements
+        if (
+            kept := tuple(
+                one
+                for one in group.judged
+                if one.judgement.case.tensor != tensor or one.judgement.outcome in PREDICTED
+            )
+        )
+    ]
 
 
 def _judged(
@@ -141,17 +164,7 @@ def _strange(state: State, tensor: str, left: Selection) -> Selection | None:
         for each in _predicted(state, tensor)
     ]
     known += [one.judgement.origin.standard(left.indices) for one in state.solved if one.tensor == tensor]
-    _, number, counts = np.unique(left.unit, return_inverse=True, return_counts=True)
-    strange = np.ones(counts.size, dtype=np.bool_)
-    for standard in known:
-        predicted = np.where(np.isfinite(standard), standard, 0.0)
-        sums = [
-            np.bincount(number, weights=one * other)
-            for one, other in ((left.values, predicted), (left.values, left.values), (predicted, predicted))
-        ]
-        r = sums[0] / np.sqrt(np.maximum(sums[1] * sums[2], 1e-300))
-        strange &= r < np.maximum(RESEMBLING, CHANCE_ERRORS / np.sqrt(counts))
-    kept = strange[number]
+    kept = strangers(left, known)
     if not kept.any():
         return None
     return replace(
@@ -161,6 +174,59 @@ def _strange(state: State, tensor: str, left: Selection) -> Selection | None:
         unit=left.unit[kept],
         probability=left.probability[kept],
     )
+
+
+def _as_shards(state: State, target: Survivors, wanted: Options) -> bool:
+    """Take what is known for shards of one table whose seeds lie apart otherwise than the search supposed."""
+    before = _predicted(state, target.tensor)
+    known = [
+        Known(
+            replace(one.judgement.fit.hypothesis, sharding=WHOLE),
+            one.judgement.case.seed_of_rank,
+            (one.judgement.case.rank or 0)
+            * one.judgement.case.hypothesis.sharding.local_shape(target.shape)[0],
+        )
+        for one in before
+        if one.judgement.case.hypothesis.sharding.rule != "dtensor" and len(target.shape) == 2
+    ]
+    selection, holdout = state.split(target)
+    outcome = search_stepped(selection, known, wanted.layouts or table_threads())
+    state.searches.append((target.tensor, outcome.searched))
+    best = max((one.judgement.selection.r or 0.0 for one in before), default=0.0)
+    if not outcome.candidates or outcome.candidates[0].r < best + GAIN:
+        return False
+    held, explained = list(state.judgements), _explained(state, target.tensor).size
+    state.judgements = [
+        Judgements(kept, group.notes)
+        for group in held
+        if (kept := tuple(one for one in group.judged if one.judgement.case.tensor != target.tensor))
+    ]
+    state.judge(target, selection, holdout, outcome)
+    if _explained(state, target.tensor).size <= explained:
+        state.judgements = held
+        return False
+    return True
+
+
+def strangers(selection: Selection, known: Sequence[NDArray[np.float64]]) -> NDArray[np.bool_]:
+    """Elements of a selection whose rows or columns resemble none of the predictions for them.
+
+    Args:
+        selection: what may be seen of a tensor.
+        known: standard values at the selection's indices, under each origin that is known.
+    """
+    _, number, counts = np.unique(selection.unit, return_inverse=True, return_counts=True)
+    strange = np.ones(counts.size, dtype=np.bool_)
+    values = selection.values
+    for standard in known:
+        predicted = np.where(np.isfinite(standard), standard, 0.0)
+        sums = [
+            np.bincount(number, weights=one * other)
+            for one, other in ((values, predicted), (values, values), (predicted, predicted))
+        ]
+        r = sums[0] / np.sqrt(np.maximum(sums[1] * sums[2], 1e-300))
+        strange &= r < np.maximum(RESEMBLING, CHANCE_ERRORS / np.sqrt(counts))
+    return strange[number]
 
 
 def _another_seed(state: State, target: Survivors, left: tuple[Selection, Holdout], wanted: Options) -> bool:

@@ -7,23 +7,28 @@ from dataclasses import replace
 
 import numpy as np
 
+from birthmark.devices.catalogue import table_threads
 from birthmark.errors import NothingToSearch
 from birthmark.evidence.judge import Judged, Judgements
 from birthmark.evidence.seed_free import seed_free
 from birthmark.scan.options import ScanOptions
-from birthmark.scan.origins import rest_of
+from birthmark.scan.origins import rest_of, strangers
 from birthmark.scan.state import State
 from birthmark.search.engine import search
 from birthmark.search.ledger import Ledger
 from birthmark.search.offsets import search_offsets
 from birthmark.search.options import Options
+from birthmark.search.outcome import Outcome
 from birthmark.search.weak import weak_candidates
+from birthmark.survivors.split import Selection
 from birthmark.survivors.survey import likely_values
 from birthmark.survivors.survivor import Survivors
 from birthmark.survivors.traced import split_traced, traceable
 
 #: Tensors that are tried with the dictionary of seeds, and those that a known seed is tried on.
 MOST_TARGETS, MOST_OTHERS = 8, 64
+#: Tensors that are tried with the dictionary because a known seed leaves so much of their survivors strange.
+MOST_STRANGERS, STRANGE = 2, 0.25
 #: Tensors whose layout or family is read without a seed, those that are asked for it, and those that are
 #: looked at, refusals included.
 MOST_SEEDLESS, MOST_ASKED, MOST_LOOKED_AT = 2, 4, 8
@@ -181,7 +186,7 @@ def _others(state: State, found: Judged, targets: Sequence[Survivors], wanted: O
     """Try the other tensors with the seed that is now known, at later offsets."""
     if state.stopped:
         return
-    known = found.judgement
+    known, allowed = found.judgement, MOST_STRANGERS if wanted.dictionary else 0
     rest = [target for target in targets if target.tensor != known.case.tensor][:MOST_OTHERS]
     for target in rest:
         selection, holdout = state.split(target)
@@ -191,7 +196,59 @@ def _others(state: State, found: Judged, targets: Sequence[Survivors], wanted: O
         if outcome.stopped:
             state.stopped = True
             return
-        state.judge(target, selection, holdout, outcome)
+        if not allowed or not _is_strange(selection, outcome):
+            state.judge(target, selection, holdout, outcome)
+            continue
+        allowed -= 1
+        if not _stranger(state, target, outcome, wanted):
+            return
+
+
+def _is_strange(selection: Selection, outcome: Outcome) -> bool:
+    """Whether much of a selection resembles nothing that a known seed draws."""
+    known = [
+        np.asarray(each.hypothesis.standard(each.seed, selection.indices), np.float64)
+        for each in outcome.candidates
+    ]
+    return float(strangers(selection, known).mean()) >= STRANGE
+
+
+def _stranger(state: State, target: Survivors, found: Outcome, wanted: Options) -> bool:
+    """Try a tensor that a known seed does not explain with others: another model's, or a later stage's.
+
+    Args:
+        state: with a finding in another tensor.
+        target: the tensor in question.
+        found: what the known seed gave on it.
+        wanted: the options of the search.
+
+    Returns:
+        Whether the scan goes on: nobody stopped it.
+    """
+    selection, holdout = state.split(target)
+    try:
+        outcome = search(selection, replace(wanted, seeds=(0, 0)), progress=state.progress)
+    except NothingToSearch:
+        outcome = found
+    else:
+        state.stopped = outcome.stopped
+        state.searches.append((target.tensor, outcome.searched))
+    tried = [outcome, found]
+    if found.candidates and _is_strange(selection, outcome):
+        # A part of it is the known seed's: the rest may be, on another device.
+        again = search_offsets(
+            selection,
+            found.candidates[0].seed,
+            wanted.layouts or table_threads(),
+            wanted,
+            progress=state.progress,
+        )
+        state.stopped |= again.stopped
+        state.searches.append((target.tensor, again.searched))
+        tried.append(again)
+    best = max(tried, key=lambda one: one.candidates[0].r if one.candidates else -1.0)
+    state.judge(target, selection, holdout, best)
+    return not state.stopped
 
 
 def _narrowed(state: State, target: Survivors, wanted: Options) -> Options:

@@ -6,6 +6,7 @@ They come after the dictionary at the generator's start and before everything th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -15,9 +16,14 @@ from birthmark.devices.catalogue import table_threads
 from birthmark.errors import NothingToSearch
 from birthmark.evidence.judge import Judged
 from birthmark.recipes.hypotheses import Supposition, redrawn, sharded, suppositions
+from birthmark.recipes.sharding import WHOLE
 from birthmark.scan.state import State
+from birthmark.search.layouts import resolve
 from birthmark.search.options import Options
+from birthmark.search.outcome import Candidate
+from birthmark.search.space import predictions
 from birthmark.search.supposed import Place, places_of, search_supposed
+from birthmark.survivors.split import Selection
 from birthmark.survivors.survivor import Survivors
 
 #: Tensors that are tried there.
@@ -55,8 +61,21 @@ def at_supposed_places(state: State, targets: Sequence[Survivors], wanted: Optio
             continue  # the dictionary's own refusal says more
         state.stopped = outcome.stopped
         state.searches.append((target.tensor, outcome.searched))
-        state.judge(target, selection, holdout, outcome)
+        fitting = tuple(one for one in outcome.candidates if not _better_whole(selection, one, wanted))
+        state.judge(target, selection, holdout, replace(outcome, candidates=fitting))
         _name(state, places)
+
+
+def _better_whole(selection: Selection, found: Candidate, wanted: Options) -> bool:
+    """Whether a seed correlates better with the plain draw: shards of a supposition begin as that one does.
+
+    Of a trace, or of a sum of draws, the plain draw is no match, and its first rows alone would pass for
+    those of a distributed tensor.
+    """
+    if found.hypothesis.sharding == WHOLE or found.r > EXPLAINED:
+        return False
+    plain = predictions(selection, wanted.layouts or table_threads(), (WHOLE,))
+    return resolve(selection, found.seed, plain).r > found.r
 
 
 def _as_shards(state: State, found: Judged, targets: Sequence[Survivors], wanted: Options) -> None:
