@@ -122,36 +122,6 @@ def test_one_table_twice(birth: Values) -> None:
     assert compared(model(birth, 1), model(birth, 1)).related[0].relation.kind == "identical"
 
 
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_a_linear_merge(birth: Values, dtype: str) -> None:
-    """A weighted sum of two trained tables is a merge with its weights; either order of files tells it."""
-    first, second = model(birth, 1, dtype=dtype), model(birth, 2, dtype=dtype)
-    values = round_to(0.3 * first.values.astype(np.float64) + 0.7 * second.values, dtype)
-    child = Made(values.astype(np.float32), dtype, first.kept)
-
-    found = compared(first, second, child)
-
-    assert [(each.child, each.way) for each in found.merges.found] == [(2, "linear")]
-    assert found.merges.found[0].weights[0] == pytest.approx(0.3, abs=0.001)
-    assert found.merges.found[0].weights[1] == pytest.approx(0.7, abs=0.001)
-
-
-def test_a_merge_by_rows(birth: Values) -> None:
-    """Rows taken from one or the other are counted."""
-    first, second = model(birth, 1), model(birth, 2)
-    values = np.where((np.arange(SHAPE[0]) % 5 == 0)[:, None], second.values, first.values)
-
-    found = compared(first, second, Made(values, "bfloat16", first.kept))
-
-    assert [(each.child, each.way) for each in found.merges.found] == [(2, "rows")]
-    assert found.merges.found[0].weights[0] == pytest.approx(0.8, abs=0.02)
-
-
-def test_trained_siblings_are_no_merge(birth: Values) -> None:
-    """Three trainings of one birth are no merge of each other, though their births add up."""
-    assert compared(model(birth, 1), model(birth, 2), model(birth, 3)).merges.found == ()
-
-
 def test_one_checkpoint_is_not_enough(birth: Values) -> None:
     """A lineage of one is a wrong call."""
     with pytest.raises(UsageError, match="two or more"):

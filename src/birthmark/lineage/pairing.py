@@ -21,6 +21,8 @@ from birthmark.survivors.survivor import Survivors
 #: Rows with equal values that are looked at, for whether those values tell anything; and the least number of
 #: different ones that they must have.
 LOOKED_AT, LEAST_DIFFERENT = 256, 8
+#: Share of the rows that hold one draw or equal values in place, from which none is looked up elsewhere.
+IN_PLACE: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +110,9 @@ def pair(couple: Couple, common: Common, survivors: Sequence[Survivors | None], 
         trained = compare_trained(a, b, copied.grids, trials)
         matching = match_rows(a, b)
     fresh = compare_fresh(couple, common, survivors, where, dtype=copied.dtype, trials=trials)
-    in_place = copied.same_rows.any() or (trained is not None and trained.stands_out)
-    placed = None if in_place or (fresh is not None and fresh.same) else look_up(couple, common, copied.dtype)
+    in_place = copied.same_rows.mean() >= IN_PLACE or (trained is not None and trained.stands_out)
+    in_place = in_place or (fresh is not None and fresh.same >= IN_PLACE * fresh.units)
+    placed = None if in_place else look_up(couple, common, copied.dtype)
     return Pairing(
         common=common,
         aside=None,

@@ -22,7 +22,7 @@ LEAST_LEVELS, TELLING = 5, 0.5
 #: Share of a row's groups that must keep the order: some formats keep outliers apart.
 IN_ORDER: Final = 0.95
 #: Quantised rows have at most this share of the others' different values.
-FEWER: Final = 0.9
+FEWER: Final = 0.95
 
 
 def grid_of(values: NDArray[Any], dtype: str) -> str:
