@@ -26,6 +26,7 @@ from birthmark.weak_map.births import Aim, Predicted
 from birthmark.weak_map.levels import Levels
 from birthmark.weak_map.moments import correlations
 from birthmark.weak_map.pooling import pooled_z
+from birthmark.weak_map.sharing import inflation, same_draws
 
 #: Elements of a tensor in its sample, and rows that they lie in at most.
 SAMPLE: Final = 4096
@@ -147,7 +148,8 @@ def background(
     n = np.array([len(each.indices) for each in used], np.int64)
     rows = np.array(list(pool.map(lambda seed: _scores(predicted.of_seed(seed), used), seeds)))
     true = np.array([_scores(predicted, used)])
-    pooled, own = pooled_z(rows, n), float(pooled_z(true, n)[0])
+    wider = inflation(same_draws(predicted, used), used, n)
+    pooled, own = pooled_z(rows, n, wider), float(pooled_z(true, n, wider)[0])
     single = np.nan_to_num(rows, nan=0.0) * np.sqrt(n)
     return Background(
         count,

@@ -28,6 +28,7 @@ from birthmark.weak_map.moments import QUANTITIES, Moments, kept, levelled_r, st
 from birthmark.weak_map.pooling import Pooled, pool
 from birthmark.weak_map.result import BandScores, Interval, State, TensorTrace, Verdict, WeakMap
 from birthmark.weak_map.scanning import SHIFTS, Scanned, scan_tensor
+from birthmark.weak_map.sharing import inflation, same_draws
 
 #: A control above this, and above this share of the true score, makes a score worthless.
 LARGEST_CONTROL: Final = 5.0
@@ -84,8 +85,9 @@ def weak_map(
     trials = len(scans) + 1
     tensors = tuple(_tensor(checkpoint, aim, bands, scanned, trials) for aim, bands, scanned in scans)
     moments = [scanned.moments for _, _, scanned in scans]
-    together = pool([_float(levelled_r(one.sums)) for one in moments], [one.n for one in moments])
-    shifted = _pooled_shifted(moments)
+    wider = inflation(same_draws(predicted, samples), samples, [one.n for one in moments])
+    together = pool([_float(levelled_r(one.sums)) for one in moments], [one.n for one in moments], wider)
+    shifted = _pooled_shifted(moments, wider)
     log10_p = None if together is None else after_trials(log10_tail(together.z), trials)
     verdict, reason = _verdict(tensors, together, log10_p, shifted, measured, compared, predicted)
     explained, left, whole, total = _explained(scans)
@@ -214,10 +216,10 @@ def _verdict(
     return "found", where if shown else "all tensors together show them, though none alone does"
 
 
-def _pooled_shifted(moments: list[Moments]) -> tuple[float, ...]:
+def _pooled_shifted(moments: list[Moments], wider: float) -> tuple[float, ...]:
     found = []
     for number in range(len(SHIFTS)):
-        one = pool([float(each.shifted_r[number]) for each in moments], [each.n for each in moments])
+        one = pool([float(each.shifted_r[number]) for each in moments], [each.n for each in moments], wider)
         found.append(0.0 if one is None else one.z)
     return tuple(found)
 

@@ -1,8 +1,9 @@
 """Tensors together: one correlation over all of them, and how much they differ.
 
 Fixed effects: Fisher's z of each tensor, weighted by n - 3, the inverse of its variance. Under a wrong
-prediction every z is standard normal whatever the tensor holds, and so is their weighted sum. Tensors that
-keep different amounts of their birth are no flaw; how much they differ is told by Cochran's Q.
+prediction every z is standard normal whatever the tensor holds, and so is their weighted sum, once its
+variance allows for tensors that are predicted by the same numbers. Tensors that keep different amounts of
+their birth are no flaw; how much they differ is told by Cochran's Q.
 
 Source: Cochran, "The combination of estimates from different experiments", Biometrics 10 (1954).
 """
@@ -43,12 +44,13 @@ class Pooled:
     q: float
 
 
-def pool(r: Sequence[float], n: Sequence[int]) -> Pooled | None:
+def pool(r: Sequence[float], n: Sequence[int], inflation: float = 1.0) -> Pooled | None:
     """Pool correlations; those that do not exist, or of fewer than 4 values, are left out.
 
     Args:
         r: of each tensor, NaN where there is none.
         n: values of each.
+        inflation: of the variance, where tensors are predicted by the same numbers (see `sharing`).
 
     Returns:
         None where nothing is left.
@@ -59,7 +61,7 @@ def pool(r: Sequence[float], n: Sequence[int]) -> Pooled | None:
         return None
     z, weight = np.arctanh(np.clip(every[use], -NEAREST, NEAREST)), count[use] - 3.0
     total = float(weight.sum())
-    middle, error = float((weight * z).sum()) / total, 1.0 / math.sqrt(total)
+    middle, error = float((weight * z).sum()) / total, math.sqrt(inflation / total)
     return Pooled(
         int(use.sum()),
         int(count[use].sum()),
@@ -71,9 +73,9 @@ def pool(r: Sequence[float], n: Sequence[int]) -> Pooled | None:
     )
 
 
-def pooled_z(r: NDArray[np.float64], n: NDArray[np.int64]) -> NDArray[np.float64]:
+def pooled_z(r: NDArray[np.float64], n: NDArray[np.int64], inflation: float = 1.0) -> NDArray[np.float64]:
     """The z of `pool` for each row of r, float64[rows, tensors]; correlations that are NaN count as 0."""
     weight = np.maximum(n - 3.0, 0.0)
     z = np.arctanh(np.clip(np.nan_to_num(r, nan=0.0), -NEAREST, NEAREST))
-    found: NDArray[np.float64] = z @ weight / math.sqrt(max(float(weight.sum()), 1.0))
+    found: NDArray[np.float64] = z @ weight / math.sqrt(max(float(weight.sum()), 1.0) * inflation)
     return found
