@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from birthmark.checkpoints.interface import Checkpoint
 from birthmark.devices.catalogue import sharing
 from birthmark.errors import UsageError
-from birthmark.evidence.score import NORMAL_95, fisher
+from birthmark.evidence.score import NORMAL_95
 from birthmark.evidence.significance import SIGNIFICANT, after_trials, log10_tail
 from birthmark.weak_map.bands import Bands, Heads, bands_of
 from birthmark.weak_map.births import Aim, Predicted
@@ -137,7 +137,7 @@ def _tensor(checkpoint: Checkpoint, aim: Aim, bands: Bands, scanned: Scanned, tr
         dtype=info.dtype,
         state=_state(moments.n, z, trials, shifted, held=held > 0 or equal, whole=moments.equal == moments.n),
         n=moments.n,
-        r=_correlation(r, moments.n),
+        r=_correlation(r, moments.z_error()),
         z=z,
         log10_p=log10_p,
         r_stored=_number(_float(stored_r(moments.sums))),
@@ -249,11 +249,16 @@ def _band_scores(bands: Bands, sums: NDArray[np.float64], unit: float) -> BandSc
     )
 
 
-def _correlation(r: float, n: int) -> Interval | None:
+def _correlation(r: float, error: float) -> Interval | None:
+    """A correlation with its interval of 95 %, from the standard error of its Fisher's z."""
     if math.isnan(r):
         return None
-    ends = fisher(r, n)
-    return Interval(r, r, r) if ends is None and abs(r) >= 1.0 else Interval(r, *(ends or (-1.0, 1.0)))
+    if abs(r) >= 1.0:
+        return Interval(r, r, r)
+    if math.isnan(error):
+        return Interval(r, -1.0, 1.0)
+    middle, reach = math.atanh(r), NORMAL_95 * error
+    return Interval(r, math.tanh(middle - reach), math.tanh(middle + reach))
 
 
 def _runs(rows: NDArray[np.int64]) -> tuple[tuple[int, int], ...]:

@@ -95,6 +95,7 @@ class Moments:
         sums: float64[quantities], see `QUANTITIES`.
         shifted: float64[shifts], the sums of a times y of other rows.
         robust: sums of (x y)^2, x y^3 and y^4, for the error of the regression.
+        fourth: sums of a^2 y^2, a^3 y, a y^3, a^4 and y^4, for the error of the correlation.
         equal: values equal to the prediction in the stored dtype.
     """
 
@@ -102,12 +103,14 @@ class Moments:
     sums: Sums = field(init=False)
     shifted: Sums = field(init=False)
     robust: Sums = field(init=False)
+    fourth: Sums = field(init=False)
     equal: int = 0
 
     def __post_init__(self) -> None:
         self.sums = np.zeros(len(QUANTITIES))
         self.shifted = np.zeros(self.shifts)
         self.robust = np.zeros(3)
+        self.fourth = np.zeros(5)
 
     @property
     def n(self) -> int:
@@ -120,6 +123,27 @@ class Moments:
         n, a, y, aa, yy, _ = self.sums[:6]
         one = np.ones(self.shifts)
         return correlations(n * one, a * one, y * one, aa * one, yy * one, self.shifted)
+
+    def z_error(self) -> float:
+        """The standard error of Fisher's z of the correlation, whatever the sizes of rows; NaN without one.
+
+        Never below 1 / sqrt(n - 3), which is that of normal pairs. Means of levelled values and of predicted
+        ones, nearly 0 both, are left out of account.
+
+        Source: Steiger and Hakstian, "The asymptotic distribution of elements of a correlation matrix",
+        British Journal of Mathematical and Statistical Psychology 35 (1982), for one correlation.
+        """
+        n, _, _, aa, yy, ay = self.sums[:6].tolist()
+        if n < 4 or aa <= 0.0 or yy <= 0.0:
+            return math.nan
+        r = float(np.clip(ay / math.sqrt(aa * yy), -1.0, 1.0))
+        level, born = math.sqrt(aa / n), math.sqrt(yy / n)
+        sizes = np.array([level**2 * born**2, level**3 * born, level * born**3, level**4, born**4])
+        both, three, one, own, other = (self.fourth / sizes / n).tolist()
+        spread = both * (1.0 + r * r / 2.0) + r * r / 4.0 * (own + other) - r * (three + one)
+        if abs(r) >= 1.0:
+            return math.nan
+        return math.sqrt(max(spread / (1.0 - r * r) ** 2, 1.0) / (n - 3.0))
 
     def kept_error(self, unit: float) -> float:
         """The standard error of `kept`, whatever the residuals' sizes; NaN without predictions that vary.

@@ -62,6 +62,7 @@ class _Part:
     columns: NDArray[np.float64] | None
     shifted: NDArray[np.float64]
     robust: NDArray[np.float64]
+    fourth: NDArray[np.float64]
     equal: int
 
 
@@ -89,6 +90,7 @@ def scan_tensor(
         moments.sums += part.rows.sum(axis=1)
         moments.shifted += part.shifted
         moments.robust += part.robust
+        moments.fourth += part.fourth
         moments.equal += part.equal
         if by_column is not None and part.columns is not None:
             by_column += part.columns
@@ -156,9 +158,12 @@ def _part(
         y = np.where(finite, y, 0.0)
     xy, yy = values * y, y * y
     robust = np.array([np.einsum("ij,ij->", one, other) for one, other in ((xy, xy), (xy, yy), (yy, yy))])
+    aa, ay = level * level, level * y
+    fourths = ((aa, yy), (aa, ay), (ay, yy), (aa, aa), (yy, yy))
+    fourth = np.array([np.einsum("ij,ij->", one, other) for one, other in fourths])
     along = sums_of(values, level, y, finite, axis=1)
     across = sums_of(values, level, y, finite, axis=0) if bands.axis == "columns" else None
-    return _Part(along, across, _shifted(level, y), robust, equal)
+    return _Part(along, across, _shifted(level, y), robust, fourth, equal)
 
 
 def _equal(stored: NDArray[Any], born: NDArray[Any], dtype: str) -> int:
