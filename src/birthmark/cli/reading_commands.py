@@ -182,7 +182,13 @@ def verify(
 
 
 def lineage(
-    models: Annotated[list[str], typer.Argument(metavar="MODEL...", help="Two checkpoints or more.")],
+    models: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="MODEL...",
+            help="Two checkpoints or more, or one that holds several; FILE#PREFIX is a part of one.",
+        ),
+    ],
     seeds: Annotated[
         bool, typer.Option("--seeds/--no-seeds", help="Also scan each for the seeds that people use.")
     ] = True,

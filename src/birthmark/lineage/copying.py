@@ -132,7 +132,7 @@ class _Counting:
             return _equal(round_to(a, self.dtype), round_to(b, self.dtype))
         if self.way == "coarser":
             one, other = (a, b) if self.coarse == 2 else (b, a)
-            whole = np.broadcast_to(coarser_rows(one, other)[:, None], a.shape)
+            whole = np.broadcast_to(coarser_rows(one, other, self.dtype)[:, None], a.shape)
             return whole | _equal(a, b)
         x, y = a.astype(np.float64), b.astype(np.float64)
         factor = row_factors(x, y)[:, None] if self.way == "row-scaled" else self.factor

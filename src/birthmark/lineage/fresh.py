@@ -159,7 +159,7 @@ def compare_fresh(
     a, b, ids = _read(couple, common, where.axis, either)
     near = SAME_COSINE[dtype]
     in_line, width = parallel(a, b, near)
-    same = in_line | coarser_rows(a, b) | coarser_rows(b, a)
+    same = in_line | coarser_rows(a, b, dtype) | coarser_rows(b, a, dtype)
     sure = np.isin(ids, np.intersect1d(*where.sure))
     shifted, shifts, moved_same = _shifted(a, b, near)
     count = int(same.sum())

@@ -39,7 +39,7 @@ LEAST_EQUAL, EQUAL_SHARE = 32, 0.05
 LEAST_ALIKE, ALIKE_SHARE = 3, 0.5
 
 #: Relations in which something in common was seen.
-COMMON_KINDS: Final = ("identical", "copy", "descendant", "same-birth", "one-start", "one-seed", "related")
+COMMON_KINDS: Final = ("identical", "copy", "descendant", "same-birth", "one-start", "related")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +78,10 @@ class Relation:
 
     @property
     def is_common(self) -> bool:
-        """Whether something in common was seen."""
-        return self.kind in COMMON_KINDS
+        """Whether something in common was seen; a seed that strangers share by accident is none."""
+        base = self.seeds.base
+        by_seed = self.kind == "one-seed" and base is not None and base.significant
+        return by_seed or self.kind in COMMON_KINDS
 
     def as_dict(self) -> dict[str, Any]:
         """JSON types only."""
@@ -214,8 +216,9 @@ class _Evidence:
             return "related", min([by_training or 0.0, *(p for p, _ in self.supposed)])
         if any(each.rearranged or (each.fresh and each.fresh.is_reordered) for each in self.telling):
             return "related", None
-        if self.seeds.shared or (self.seeds.base is not None):
-            return "one-seed", None if self.seeds.base is None else self.seeds.base.log10_p
+        base = self.seeds.base
+        if base is not None and (self.seeds.shared or base.significant):
+            return "one-seed", base.log10_p
         if any(_differs(each) for each in self.telling):
             return "different-births", None
         return ("unrelated" if self.telling else "not-compared"), None

@@ -48,17 +48,18 @@ def unit(values: NDArray[np.float64], dtype: str) -> NDArray[np.float64]:
     return size
 
 
-def coarser_rows(fine: NDArray[Any], coarse: NDArray[Any]) -> NDArray[np.bool_]:
+def coarser_rows(fine: NDArray[Any], coarse: NDArray[Any], dtype: str) -> NDArray[np.bool_]:
     """Which rows of the second are rows of the first on a coarser grid.
 
     Args:
         fine: [rows, columns].
         coarse: of the same shape. Its values must be fewer than the first's, over all rows together.
+        dtype: the coarser of those to which either is rounded: rounding to it alone is no quantisation.
     """
     rows, columns = fine.shape
     if columns < GROUP or not rows:
         return np.zeros(rows, np.bool_)
-    if _different(coarse) > FEWER * _different(fine):
+    if _different(coarse) > FEWER * _different(round_to(fine, dtype)):
         return np.zeros(rows, np.bool_)
     groups = columns // GROUP
     shape = rows, groups, GROUP
