@@ -22,7 +22,7 @@ from birthmark.evidence.seed_free_values import estimate
 from birthmark.evidence.suppositions import LEAST_NUMBERS, Suppositions
 from birthmark.hypothesis import Draw, Hypothesis
 
-SHAPE = (640, 128)
+SHAPE = (400, 128)
 KINDS = ("normal", "ziggurat", "heavy tails", "uniform", "shuffled rows", "shuffled values", "shared rows")
 #: Chances at which the tail of a statistic is looked at.
 LEVELS = (1e-1, 1e-2, 1e-3, 1e-4)

@@ -26,8 +26,8 @@ LEAST_ENERGY = 1e-4
 WINDOWS = (0.02, 0.005, 0.00125)
 #: A wider window has more pairs and a blurred lattice (a mean phase of 0.9): worth it where pairs are few.
 WIDE, FEW = 0.05, 400
-#: Values of no partner of a pair in the widest window are larger than this.
-LARGEST = math.sqrt(2.0 * WIDE) * 1.05
+#: No value of a pair in the widest of `WINDOWS`, or in `WIDE`, is larger than this.
+LARGEST, LARGEST_WIDE = math.sqrt(2.0 * WINDOWS[0]) * 1.05, math.sqrt(2.0 * WIDE) * 1.05
 #: Largest standard normal in which JAX's lattice is looked for, and that of PyTorch's inverse error function:
 #: its steps are half as wide, and float32 blurs them sooner.
 LARGEST_SINGLE, LARGEST_TORCH = 0.3, 0.06

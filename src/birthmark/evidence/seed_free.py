@@ -9,8 +9,8 @@ layout, window and scale; the other half, which had no say, is asked once.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from birthmark.evidence.arrangement import (
 from birthmark.evidence.coherence import Coherence
 from birthmark.evidence.elements import Elements
 from birthmark.evidence.lattice import power, refined
-from birthmark.evidence.lattices import LARGEST
+from birthmark.evidence.lattices import LARGEST, LARGEST_WIDE
 from birthmark.evidence.nominal import nominals
 from birthmark.evidence.partners import blocks_of, count_partners
 from birthmark.evidence.seed_free_values import LEAST_PAIRS, coarse, estimate, read, refusal_of, too_few
@@ -66,8 +66,9 @@ def read_layout(
 ) -> SeedFree:
     """The layout and the generator's family of survivors of a normal draw.
 
-    First the values are asked as they are stored, at scales that people write down and then at every scale
-    near their own; then, under the layouts of the device table, as a transposed tensor and as one of shards.
+    First the values are asked as they are stored, at scales that people write down and under the layouts of
+    the device table; then under every layout and at every scale near their own; then, under the layouts of
+    the device table again, as a transposed tensor and as one of shards.
 
     Args:
         elements: survivors of one tensor, finite; indices ascending.
@@ -85,29 +86,30 @@ def read_layout(
     written = _written(scale, 3.0 * error + MARGIN, shape)
     nothing: SeedFree | None = None
     trials, most = 0, 0
-    for arrangement in (AS_STORED, *usual_arrangements(shape)):
-        stored = arrangement == AS_STORED
-        wanted = sorted(set(layouts or (exhaustive_threads() if stored else table_threads())))
-        there = _pairs_there(elements, shape, arrangement, wanted)
-        most = max(most, *there.values(), 0)
-        served = tuple(threads for threads, pairs in there.items() if pairs >= LEAST_PAIRS)
-        suppositions = Suppositions(elements, shape, scale, spread, arrangement)
-        for scales in (written, None):
-            best, peak, tried = (
-                suppositions.best(served, 2.0 * (ERRORS * error + MARGIN))
-                if scales is None
-                else suppositions.best_written(served, scales)
-            )
-            trials += tried
-            if best is None:
+    for stage in _stages(elements, shape, scale, spread, layouts):
+        most = max(most, *stage.there.values(), 0)
+        reach = 2.0 * (ERRORS * error + MARGIN) if stage.any_scale else None
+        for number, best in enumerate(stage.suppositions.best(stage.asked, written, reach)):
+            trials += best.trials
+            if best.supposition is None:
                 continue
-            if scales is None:
-                peak = refined(best.selection, peak)
+            peak = best.peak
+            if number == 1:
+                peak = refined(best.supposition.selection, peak)
                 trials += peak.trials
-            found = weigh_supposition(suppositions, elements, shape, best, peak.t, trials, served, there)
+            found = weigh_supposition(
+                stage.suppositions,
+                elements,
+                shape,
+                best.supposition,
+                peak.t,
+                trials,
+                stage.served,
+                stage.there,
+            )
             if found.result in ("layout", "family"):
-                return _in_shards(found, elements, shape, scale, spread, wanted)
-            if stored:
+                return _in_shards(found, elements, shape, scale, spread, sorted(stage.there))
+            if stage.suppositions.arrangement == AS_STORED:
                 nothing = found
     if nothing is None:
         return SeedFree("refused", _no_numbers(count, most), count, most)
@@ -115,6 +117,45 @@ def read_layout(
     if len(nothing.layouts) < offered:
         nothing = replace(nothing, reason=f"{nothing.reason}; {_out_of_reach(nothing.layouts, offered)}")
     return replace(nothing, trials=trials)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Stage:
+    """What is asked at a time.
+
+    Attributes:
+        suppositions: the survivors in one arrangement.
+        asked: the G's to try.
+        served: those that have pairs enough.
+        there: surviving pairs under every G that was offered.
+        any_scale: whether scales that nobody writes down are tried as well.
+    """
+
+    suppositions: Suppositions
+    asked: tuple[int, ...]
+    served: tuple[int, ...]
+    there: dict[int, int]
+    any_scale: bool
+
+
+def _stages(
+    elements: Elements,
+    shape: tuple[int, ...],
+    scale: float,
+    spread: float,
+    layouts: Sequence[int] | None,
+) -> Iterator[_Stage]:
+    """Known devices first, then every layout, then every other arrangement."""
+    known = set(table_threads())
+    for arrangement in (AS_STORED, *usual_arrangements(shape)):
+        stored = arrangement == AS_STORED
+        wanted = sorted(set(layouts or (exhaustive_threads() if stored else known)))
+        there = _pairs_there(elements, shape, arrangement, wanted)
+        served = tuple(threads for threads, pairs in there.items() if pairs >= LEAST_PAIRS)
+        suppositions = Suppositions(elements, shape, scale, spread, arrangement)
+        if stored and layouts is None:
+            yield _Stage(suppositions, tuple(each for each in served if each in known), served, there, False)
+        yield _Stage(suppositions, served, served, there, True)
 
 
 def _no_numbers(count: int, most: int) -> str:
@@ -159,7 +200,7 @@ def _in_shards(
         return found
     if found.arrangement.transposed or _length(found.together) >= WHOLE:
         return found
-    near = elements.keep(np.abs(elements.values) < LARGEST * found.scale)
+    near = elements.keep(np.abs(elements.values) < LARGEST_WIDE * scale)
     best, gained, tried = None, SHARDS_GAIN, 0
     for arrangement in shard_arrangements(shape):
         tried += 1

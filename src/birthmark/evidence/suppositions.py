@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,7 @@ from birthmark.evidence.lattices import (
     LARGEST,
     LARGEST_SINGLE,
     LARGEST_TORCH,
+    LARGEST_WIDE,
     LEAST_ENERGY,
     TORCH_CUT,
     TORCH_CUTS,
@@ -42,10 +44,10 @@ from birthmark.evidence.lattices import (
     adjacent_partners,
     cpu_partners,
 )
-from birthmark.evidence.partners import blocks_of, partners
+from birthmark.evidence.partners import Blocks, blocks_of, partners
 
-#: Numbers that a trial needs.
-LEAST_NUMBERS = 8
+#: Numbers that a trial needs, and those that need no written scale.
+LEAST_NUMBERS, MANY = 8, 1000
 
 Positions = tuple[NDArray[np.int64], NDArray[np.int64]]
 
@@ -84,12 +86,47 @@ class Supposition:
         return self.lattice.part(self.held)
 
 
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The best of some suppositions.
+
+    Attributes:
+        supposition: None where there was none.
+        peak: its best scale.
+        trials: of all of them.
+    """
+
+    supposition: Supposition | None
+    peak: Peak
+    trials: int
+
+    def or_(self, other: Best) -> Best:
+        """The better one, with the trials of both; this one where they are as good."""
+        ahead = other.supposition is not None and (
+            self.supposition is None or other.peak.power > self.peak.power
+        )
+        better = other if ahead else self
+        return Best(better.supposition, better.peak, self.trials + other.trials)
+
+
+NOTHING = Best(None, Peak(0.0, 0.0, 0), 0)
+
+
 def held_out(first: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Which pairs are held out: half, by a hash of the flat index of their first element (splitmix64)."""
     mixed = (first.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return ((mixed >> np.uint64(32)) & np.uint64(1)).astype(np.bool_)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Within:
+    """Survivors of small magnitude in the order of the draw, block by block, and which are held out."""
+
+    elements: Elements
+    blocks: Blocks
+    held: NDArray[np.bool_]
 
 
 class Suppositions:
@@ -112,26 +149,39 @@ class Suppositions:
             spread: the root of their mean square.
             arrangement: how the tensor lies to its draw.
         """
-        small = arrangement.of_draw(elements.keep(np.abs(elements.values) < LARGEST * scale), shape)
-        self.small, self.arrangement = small, arrangement
-        self._blocks = blocks_of(small.indices, small.values, shape, arrangement.ways)
-        self._held = held_out(small.indices)
-        self._everything = elements
+        self._everything, self._shape, self.arrangement = elements, shape, arrangement
         self._size, self._scale, self._spread = math.prod(shape), scale, spread
+        self._near = self._within(LARGEST)
+        self.small = self._near.elements
+
+    @cached_property
+    def _far(self) -> _Within:
+        """What the wide window needs: most tensors do without."""
+        return self._within(LARGEST_WIDE)
+
+    def _within(self, largest: float) -> _Within:
+        every = self._everything
+        small = self.arrangement.of_draw(
+            every.keep(np.abs(every.values) < largest * self._scale), self._shape
+        )
+        blocks = blocks_of(small.indices, small.values, self._shape, self.arrangement.ways)
+        return _Within(small, blocks, held_out(small.indices))
 
     def of_layout(self, threads: int) -> Iterator[Supposition]:
         """One layout with each window, the widest first."""
-        yield from self._of_pairs(GPU, threads, partners(self._blocks, threads), 24)
+        yield from self._of_pairs(GPU, threads, lambda near: partners(near.blocks, threads), 24)
 
     def in_window(self, threads: int, window: float, wave: int = 0) -> Supposition:
         """One layout with one window; `wave` 1 for elements that are no partners."""
-        return next(self._of_pairs(GPU, threads, partners(self._blocks, threads, wave), 24, (window,)))
+        near = self._far if window == WIDE else self._near
+        positions = partners(near.blocks, threads, wave)
+        return next(self._in_windows(GPU, threads, near, positions, 24, (window,)))
 
     def of_families(self) -> Iterator[Supposition]:
         """The families that have no layouts."""
-        indices = self.small.indices
-        yield from self._of_pairs(CPU, None, cpu_partners(indices, self._size), 24)
-        yield from self._of_pairs(ADJACENT, None, adjacent_partners(indices), 23)
+        size = self._size
+        yield from self._of_pairs(CPU, None, lambda near: cpu_partners(near.elements.indices, size), 24)
+        yield from self._of_pairs(ADJACENT, None, lambda near: adjacent_partners(near.elements.indices), 23)
         if self.arrangement != AS_STORED:
             return  # single values lie in no order
         yield self._of_singles(JAX, self._scale, 1.0, 22, LARGEST_SINGLE)
@@ -149,64 +199,67 @@ class Suppositions:
         held = held_out(near.indices)
         return Supposition(family, None, largest**2 / 2.0, scale, lattice, held, none, none)
 
-    def best(self, layouts: tuple[int, ...], reach: float) -> tuple[Supposition | None, Peak, int]:
-        """The supposition that its selection favours most, where its peak lies, and all trials.
+    def best(
+        self, layouts: tuple[int, ...], scales: tuple[float, ...], reach: float | None = None
+    ) -> list[Best]:
+        """The suppositions that their selection favours most.
 
         Args:
-            layouts: the G's to try.
-            reach: how far, in t, the scale is sought around its estimate.
-        """
-        return self._best(layouts, lambda one: best_scale(one.selection, reach))
+            layouts: the G's to try, beside the families.
+            scales: standard deviations that people write down, as float32.
+            reach: how far, in t, any other scale is sought around its estimate; None for nowhere.
 
-    def best_written(
-        self, layouts: tuple[int, ...], scales: tuple[float, ...]
-    ) -> tuple[Supposition | None, Peak, int]:
-        """The same with no other scales than these, which people write down.
-
-        Args:
-            layouts: the G's to try.
-            scales: standard deviations, as float32.
+        Returns:
+            The best at one of `scales`, and with a `reach` the best at any scale. Then `scales` are asked
+            only of few numbers: many show their scale on the grid as well.
         """
 
-        def peak(one: Supposition) -> Peak:
-            lattice, best = one.selection, Peak(0.0, 0.0, 0)
-            for scale in scales:
-                t = (one.scale / scale) ** 2 - 1.0
-                best = max(best, Peak(power(lattice.at(t).turns), t, 0), key=lambda each: each.power)
-            return Peak(best.power, best.t, len(scales))
+        def peaks(one: Supposition, many: bool) -> list[Peak]:
+            written = () if many and reach is not None else scales
+            found = [_best_of_scales(one, written)]
+            return found if reach is None else [*found, best_scale(one.selection, reach)]
 
-        return self._best(layouts, peak)
+        def tried(threads: int | None) -> list[Best]:
+            found, widest = [NOTHING] * ways, 0
+            for one in self.of_families() if threads is None else self.of_layout(threads):
+                if np.count_nonzero(~one.held) >= LEAST_NUMBERS:
+                    widest = max(widest, len(one.lattice))
+                    found = [
+                        before.or_(Best(one, peak, peak.trials))
+                        for before, peak in zip(found, peaks(one, widest >= MANY), strict=True)
+                    ]
+            return found
 
-    def _best(
-        self, layouts: tuple[int, ...], peak_of: Callable[[Supposition], Peak]
-    ) -> tuple[Supposition | None, Peak, int]:
-        def tried(threads: int | None) -> tuple[Supposition | None, Peak, int]:
-            several = self.of_families() if threads is None else self.of_layout(threads)
-            return _best_of(several, peak_of)
-
-        best: Supposition | None = None
-        highest, trials = Peak(0.0, 0.0, 0), 0
+        ways = 1 if reach is None else 2
+        best = [NOTHING] * ways
         with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
-            for one, peak, count in pool.map(tried, [None, *layouts]):
-                trials += count
-                if one is not None and (best is None or peak.power > highest.power):
-                    best, highest = one, peak
-        return best, highest, trials
+            for several in pool.map(tried, [None, *layouts]):
+                best = [before.or_(one) for before, one in zip(best, several, strict=True)]
+        return best
 
     def _of_pairs(
+        self, family: Family, threads: int | None, positions: Callable[[_Within], Positions], bits: int
+    ) -> Iterator[Supposition]:
+        found = self._in_windows(family, threads, self._near, positions(self._near), bits, WINDOWS)
+        widest = next(found)
+        if len(widest.lattice) < FEW:
+            far = self._far
+            yield from self._in_windows(family, threads, far, positions(far), bits, (WIDE,))
+        yield widest
+        yield from found
+
+    def _in_windows(
         self,
         family: Family,
         threads: int | None,
+        near: _Within,
         positions: Positions,
         bits: int,
-        windows: tuple[float, ...] | None = None,
+        windows: tuple[float, ...],
     ) -> Iterator[Supposition]:
         one, other = positions
-        sines, cosines, held = self.small.values[one], self.small.values[other], self._held[one]
+        sines, cosines, held = near.elements.values[one], near.elements.values[other], near.held[one]
         energy = (sines * sines + cosines * cosines) / (2.0 * self._scale * self._scale)
-        if windows is None:
-            few = np.count_nonzero((energy > LEAST_ENERGY) & (energy < WINDOWS[0])) < FEW
-            windows = (WIDE, *WINDOWS) if few else WINDOWS
         for window in windows:
             inside = (energy > LEAST_ENERGY) & (energy < window)
             energy, sines, cosines, held = energy[inside], sines[inside], cosines[inside], held[inside]
@@ -214,16 +267,9 @@ class Suppositions:
             yield Supposition(family, threads, window, self._scale, lattice, held, sines, cosines)
 
 
-def _best_of(
-    several: Iterator[Supposition], peak_of: Callable[[Supposition], Peak]
-) -> tuple[Supposition | None, Peak, int]:
-    best: Supposition | None = None
-    highest, trials = Peak(0.0, 0.0, 0), 0
-    for one in several:
-        if np.count_nonzero(~one.held) < LEAST_NUMBERS:
-            continue
-        peak = peak_of(one)
-        trials += peak.trials
-        if best is None or peak.power > highest.power:
-            best, highest = one, peak
-    return best, highest, trials
+def _best_of_scales(one: Supposition, scales: tuple[float, ...]) -> Peak:
+    lattice, best = one.selection, Peak(0.0, 0.0, 0)
+    for scale in scales:
+        t = (one.scale / scale) ** 2 - 1.0
+        best = max(best, Peak(power(lattice.at(t).turns), t, 0), key=lambda each: each.power)
+    return Peak(best.power, best.t, len(scales))
