@@ -29,6 +29,7 @@ FLAT_END = 200_000
 #: Tensor-parallel ranks that dates as base seeds are tried with.
 RANKS = range(16)
 FIRST_DAY, LAST_DAY = np.datetime64("1970-01-01"), np.datetime64("2030-12-31")
+ONE_DAY = np.timedelta64(1, "D")
 
 #: Seeds that public code or launch files name, and where.
 NAMED: dict[int, str] = {
@@ -85,7 +86,7 @@ HABITS: tuple[int, ...] = (
 
 def _dates() -> Iterator[tuple[str, NDArray[np.int64]]]:
     """Each way to write a day as a number, and that number for every day, in ascending days."""
-    days = np.arange(FIRST_DAY, LAST_DAY + 1)
+    days = np.arange(FIRST_DAY, LAST_DAY + ONE_DAY)
     months = days.astype("datetime64[M]")
     year = days.astype("datetime64[Y]").astype(np.int64) + 1970
     month = months.astype(np.int64) % 12 + 1
@@ -184,7 +185,7 @@ def _date(number: int) -> str | None:
             continue
         where = np.flatnonzero(numbers == number)
         if where.size:
-            day = str(FIRST_DAY + where[0])
+            day = str(FIRST_DAY + where[0] * ONE_DAY)
             return f"the date {day[:7] if form == 'YYYYMM' else day} written {form}"
     return None
 
