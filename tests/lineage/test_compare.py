@@ -151,12 +151,16 @@ def test_published_nets_of_one_seed(cases: Path) -> None:
 
 
 def test_a_published_net_and_its_beginning(cases: Path) -> None:
-    """The final weights of a published net are of one birth with its initial ones."""
+    """The final weights of a published net share 37 input columns, never used, with its initial ones."""
     names = ("catniplab_music_50_initial_state_dict.pt", "catniplab_music_50_final_state_dict.pt")
     with open_checkpoint(cases / "real" / names[0]) as one, open_checkpoint(cases / "real" / names[1]) as two:
         relation = lineage([one, two], seeds=False).related[0].relation
+    fresh = relation.pairings[0].fresh
 
     assert relation.kind == "same-birth"
+    assert relation.later == 2
+    assert fresh is not None
+    assert (fresh.axis, fresh.same) == ("column", 37)
 
 
 def test_names_that_do_not_meet(birth: Values, cases: Path) -> None:

@@ -129,7 +129,9 @@ def untouched(common: Common, found: Sequence[Survivors | None]) -> Untouched:
         return first, second
 
     by_row, by_column = along("row", LIKELY), along("column", LIKELY)
-    if sum(map(len, by_column)) * common.rows > sum(map(len, by_row)) * common.columns:
+    in_rows, in_columns = sum(map(len, by_row)) * common.columns, sum(map(len, by_column)) * common.rows
+    # What is untouched as a whole counts along either axis: then the other one's axis decides.
+    if any(each is not None and each.axis == "column" for each in found) and in_columns >= in_rows:
         return Untouched("column", by_column, along("column", SURE))
     return Untouched("row", by_row, along("row", SURE))
 
@@ -197,8 +199,11 @@ def _is_whole(found: Survivors | None) -> bool:
 
 
 def _ids(found: Survivors | None, axis: Axis, common: Common, least: float) -> NDArray[np.int64]:
-    if found is None or (found.axis == "column") != (axis == "column"):
+    if found is None or found.axis not in (axis, "tensor"):
         return np.zeros(0, np.int64)
+    if found.axis == "tensor" and axis == "column":
+        surely = len(found.likely(least)) > 0
+        return np.arange(common.columns if surely else 0, dtype=np.int64)
     ids = found.likely(least)
     return ids[ids < (common.columns if axis == "column" else common.rows)]
 

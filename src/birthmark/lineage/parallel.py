@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 #: Two rows hold one draw when the cosine of their angle is this near to 1: rounding leaves some 6e-7 of
 #: bfloat16 and 1e-8 of float16, and many steps of weight decay 1e-11 of float32.
 SAME_COSINE: Final = {"bfloat16": 2e-6, "float16": 5e-8, "float32": 1e-10, "float64": 1e-10}
-#: A row of fewer values can point the same way by chance: of 8, once in 10^16 for a cosine this near to 1.
+#: A row of fewer values can point the same way by chance: of 8 in bfloat16, once in some 10^19.
 LEAST_WIDTH: Final = 8
 #: After all trials the evidence of a birth must be rarer than this.
 SIGNIFICANT: Final = -6.0

@@ -13,13 +13,13 @@ def about_seeds(seeds: Seeds) -> list[str]:
     """What the two readings say of each other, once for each seed."""
     told = [_shared_seed(each) for each in seeds.shared]
     base = seeds.base
-    if base is not None and not (base.same_rule and seeds.shared):
+    if base is not None and base.significant and not (base.same_rule and seeds.shared):
         rules = " and ".join(dict.fromkeys(rule.name for rule in base.rules.values()))
         told.append(
             f"Their seeds come from one base seed, {base.base}, under {rules} (log10 p {base.log10_p:.1f} of "
             f"that by accident, {base.trials:,} combination{'s' if base.trials != 1 else ''} of rules tried)."
         )
-    elif base is not None:
+    elif base is not None and seeds.shared:
         told.append(
             f"That two who have nothing to do with each other use one seed: log10 p {base.log10_p:.1f}"
             + (", which excludes nothing." if not base.significant else ".")

@@ -137,8 +137,8 @@ def about_later(telling: Sequence[Pairing], later: Literal[1, 2]) -> list[str]:
     by_second, by_first = moved(telling)
     word, other = ("second", "first") if later == 2 else ("first", "second")
     return [
-        f"The {word} moved {max(by_first, by_second):,} rows that the {other} left alone, which moved "
-        f"{min(by_first, by_second):,} of the {word}'s: the {word} was changed further."
+        f"The {word} moved {max(by_first, by_second):,} rows or columns that the {other} left alone, which "
+        f"moved {min(by_first, by_second):,} of the {word}'s: the {word} was changed further."
     ]
 
 
