@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from birthmark.errors import MalformedFile
 from birthmark.vocabulary.files import find_vocabulary
+from birthmark.vocabulary.labels import find_labels
 from birthmark.vocabulary.sentencepiece import read_pieces
 from birthmark.vocabulary.token import Vocabulary, byte_alphabet, from_byte_level, from_pieces
 
@@ -162,3 +164,87 @@ def test_the_byte_alphabet_is_complete() -> None:
 def test_pieces_that_look_like_bytes(content: str, raw: bytes) -> None:
     """Only two hexadecimal digits make a byte."""
     assert from_pieces(content) == raw
+
+
+class TestHostile:
+    """Files that want to do harm, or do it by accident."""
+
+    def test_halves_of_surrogate_pairs(self, tmp_path: Path) -> None:
+        """JSON can write them, and UTF-8 cannot."""
+        text = (
+            '{"model": {"type": "WordPiece", "vocab": {"\\ud800a": 0}},'
+            ' "added_tokens": [{"id": 1, "content": "\\udfffb", "special": false}]}'
+        )
+        (tmp_path / "tokenizer.json").write_text(text)
+        found, trouble = find_vocabulary(str(tmp_path))
+
+        assert trouble is None
+        assert found is not None
+        assert [found.tokens[each].raw for each in (0, 1)] == [b"?a", b"?b"]
+
+    def test_a_file_name_stays_harmless(self, tmp_path: Path) -> None:
+        """Terminal escapes and right-to-left overrides in it are escaped, in sources and in complaints."""
+        (tmp_path / "x\x1b[31m\u202e.tiktoken").write_text("not base64\n")
+        found, trouble = find_vocabulary(str(tmp_path))
+
+        assert found is None
+        assert trouble is not None
+        assert trouble.isascii()
+        assert trouble.isprintable()
+        (tmp_path / "x\x1b[31m\u202e.tiktoken").write_text("YQ== 0\n")
+        found, trouble = find_vocabulary(str(tmp_path))
+        assert found is not None
+        assert found.source == r"x\x1b[31m\u202e.tiktoken"
+
+    def test_what_is_no_file_is_not_waited_for(self, tmp_path: Path) -> None:
+        """A pipe with a tokenizer's name would never end."""
+        os.mkfifo(tmp_path / "vocab.json")
+        found, trouble = find_vocabulary(str(tmp_path))
+
+        assert found is None
+        assert trouble is not None
+        assert "no regular file" in trouble
+
+
+class TestAdded:
+    """Tokens that were added beside the main file."""
+
+    def test_they_are_no_rows_past_the_end(self, tmp_path: Path) -> None:
+        """Both places of them are read, with what they say about special ones."""
+        (tmp_path / "vocab.json").write_text('{"a": 0, "\u2581b": 1}', encoding="utf-8")
+        (tmp_path / "added_tokens.json").write_text('{"<|im_start|>": 2, "word": 3}')
+        (tmp_path / "tokenizer_config.json").write_text(
+            '{"added_tokens_decoder": {"4": {"content": "<pad>", "special": true}}}'
+        )
+        found, trouble = find_vocabulary(str(tmp_path))
+
+        assert trouble is None
+        assert found is not None
+        assert found.end == 5
+        assert [found.tokens[each].raw for each in range(5)] == [b"a", b" b", None, b"word", None]
+
+    @pytest.mark.parametrize("text", ["{", "[]", '{"added_tokens_decoder": {"x": {}}}'])
+    def test_broken_ones_are_told(self, tmp_path: Path, text: str) -> None:
+        """The main file still serves."""
+        (tmp_path / "vocab.json").write_text('{"a": 0}')
+        (tmp_path / "tokenizer_config.json").write_text(text)
+        found, trouble = find_vocabulary(str(tmp_path))
+
+        assert found is not None
+        assert trouble is not None
+        assert trouble.startswith("The tokenizer file tokenizer_config.json was not read")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"id2label": {"0": "cat", "1": "\\u001b[31mdog"}}', {0: "'cat'", 1: r"'\x1b[31mdog'"}),
+        ('{"id2label": {"x": "cat"}}', {}),
+        ('{"id2label": []}', {}),
+        ("{", {}),
+    ],
+)
+def test_labels(tmp_path: Path, text: str, expected: dict[int, str]) -> None:
+    """Names of classes, escaped; none where there are none, or the file is broken."""
+    (tmp_path / "config.json").write_text(text)
+    assert find_labels(str(tmp_path / "model.safetensors")) == expected

@@ -106,6 +106,26 @@ class TestTell:
         assert rows is not None
         assert rows.things == "class"
 
+    def test_classes_have_names(self) -> None:
+        """The configuration's, where it names exactly the rows there are."""
+        named = tell("classifier.weight", (3, 64), "row", [1], None, {0: "'a'", 1: "'b'", 2: "'c'"})
+        others = tell("classifier.weight", (4, 64), "row", [1], None, {0: "'a'", 1: "'b'", 2: "'c'"})
+
+        assert named is not None
+        assert "By config.json: 1 'b'." in named.sentence
+        assert others is not None
+        assert "config.json" not in others.sentence
+
+    def test_pixels(self) -> None:
+        """Of 784 inputs it is said how many lie at the border; of other numbers nothing."""
+        told = tell("fc1.weight", (400, 784), "column", [0, 27, 28 * 14 + 14], None)
+        other = tell("fc1.weight", (400, 783), "column", [0], None)
+
+        assert told is not None
+        assert "2 lie within 4 of the border" in told.sentence
+        assert other is not None
+        assert "pixels" not in other.sentence
+
     def test_nothing_is_made_up(self) -> None:
         """Whole tensors, and rows of layers that no name explains, are left unexplained."""
         assert tell("layers.3.weight", (10, 64), "row", [1], None) is None

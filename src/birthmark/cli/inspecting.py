@@ -13,6 +13,7 @@ from birthmark.checkpoints.interface import Checkpoint, TensorInfo
 from birthmark.survivors.survey import survey
 from birthmark.survivors.survivor import Survivors, TensorSurvey
 from birthmark.vocabulary.files import find_vocabulary
+from birthmark.vocabulary.labels import find_labels
 from birthmark.vocabulary.rows import Told, tell
 
 #: Survivors are counted from this probability on, as the search does.
@@ -37,12 +38,13 @@ def run(model: str, *, json: bool) -> None:
 def _told(source: str, surveys: dict[str, TensorSurvey]) -> tuple[dict[str, Told], str | None]:
     """What each tensor's survivors stand for, and what was wrong with the tokenizer beside them."""
     vocabulary, trouble = find_vocabulary(source)
+    labels = find_labels(source)
     told = {}
     for name, each in surveys.items():
         if each.survivors is not None:
             found = each.survivors
             ids = found.likely(LIKELY).tolist()
-            if (meaning := tell(name, each.shape, found.axis, ids, vocabulary)) is not None:
+            if (meaning := tell(name, each.shape, found.axis, ids, vocabulary, labels)) is not None:
                 told[name] = meaning
     return told, trouble
 

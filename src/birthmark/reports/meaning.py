@@ -8,6 +8,7 @@ from typing import Final
 from birthmark.checkpoints.interface import Checkpoint
 from birthmark.reports.reading import Finding, RowModel, StandsForModel
 from birthmark.vocabulary.files import find_vocabulary
+from birthmark.vocabulary.labels import find_labels
 from birthmark.vocabulary.rows import tell
 
 #: So many rows of a finding are listed with their tokens.
@@ -23,15 +24,17 @@ def with_meaning(checkpoint: Checkpoint, findings: Sequence[Finding]) -> tuple[l
         checkpoint: open; names the folder, and the shapes of its tensors.
         findings: of any kind.
     """
-    vocabulary, trouble = None, None
+    vocabulary, trouble, labels = None, None, None
     if any(each.survivors.ids for each in findings):
         vocabulary, trouble = find_vocabulary(checkpoint.source)
+        labels = find_labels(checkpoint.source)
     told = []
     for each in findings:
         info = checkpoint.tensors.get(each.tensor)
         meaning = None
         if info is not None and each.survivors.ids:
-            meaning = tell(each.tensor, info.shape, each.survivors.axis, each.survivors.ids, vocabulary)
+            found = each.survivors
+            meaning = tell(each.tensor, info.shape, found.axis, found.ids or (), vocabulary, labels)
         if meaning is None:
             told.append(each)
             continue

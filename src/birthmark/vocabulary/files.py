@@ -1,7 +1,8 @@
 """Tokenizer files beside a checkpoint: found by their names, read as data, never run.
 
 Read are Hugging Face's `tokenizer.json`, SentencePiece models, tiktoken's lists, and the plain `vocab.json`,
-`vocab.txt` and `vocabulary.txt`. A tokenizer that cannot be read is a missing hint, told in one sentence.
+`vocab.txt` and `vocabulary.txt`, with the tokens that were added to any of them later (`added_tokens.json`,
+`tokenizer_config.json`). A tokenizer that cannot be read is a missing hint, told in one sentence.
 """
 
 from __future__ import annotations
@@ -15,10 +16,20 @@ from typing import Any, Final
 from birthmark.checkpoints.strict_json import parse_object, shown
 from birthmark.errors import MalformedFile
 from birthmark.vocabulary.sentencepiece import read_pieces
-from birthmark.vocabulary.token import Token, Vocabulary, byte_piece, from_byte_level, from_pieces
+from birthmark.vocabulary.token import (
+    Token,
+    Vocabulary,
+    byte_piece,
+    encoded,
+    from_byte_level,
+    from_pieces,
+    harmless,
+)
 
 #: The most bytes of a tokenizer file that are read.
 MOST_BYTES: Final = 1 << 26
+#: Files of one kind that are tried.
+MOST_FILES: Final = 4
 #: The largest id that a file may name.
 LARGEST_ID: Final = 1 << 24
 
@@ -37,18 +48,64 @@ def find_vocabulary(source: str) -> tuple[Vocabulary | None, str | None]:
     folder = folder if folder.is_dir() else folder.parent
     trouble: str | None = None
     for name, read in _READERS:
-        for path in sorted(folder.glob(name)):
+        for path in sorted(folder.glob(name))[:MOST_FILES]:
             try:
-                tokens = read(_bounded(path), path.name)
+                tokens = read(_bounded(path), harmless(path.name))
             except (OSError, MalformedFile) as error:
-                trouble = trouble or f"The tokenizer file {path.name} was not read: {error}"
+                trouble = trouble or _not_read(path, error)
                 continue
             if tokens:
-                return Vocabulary(path.name, tokens), trouble
+                more, untold = _added(folder)
+                return Vocabulary(harmless(path.name), {**tokens, **more}), trouble or untold
     return None, trouble
 
 
+def _added(folder: Path) -> tuple[dict[int, Token], str | None]:
+    """Tokens that were added beside the main file, and a sentence about a file that could not be read."""
+    found: dict[int, Token] = {}
+    for name, read in (("added_tokens.json", _added_json), ("tokenizer_config.json", _config_json)):
+        path = folder / name
+        if not path.exists():
+            continue
+        try:
+            found |= read(_bounded(path), name)
+        except (OSError, MalformedFile) as error:
+            return found, _not_read(path, error)
+    return found, None
+
+
+def _not_read(path: Path, error: Exception) -> str:
+    reason = error.strerror or type(error).__name__ if isinstance(error, OSError) else str(error)
+    return f"The tokenizer file {harmless(path.name)} was not read: {reason}"
+
+
+def _added_json(raw: bytes, name: str) -> dict[int, Token]:
+    """Texts with their ids; those that look like markers are special."""
+    return {
+        _id(number, name): _added_token(content, special=content[:1] + content[-1:] in ("<>", "[]"))
+        for content, number in parse_object(raw, name).items()
+    }
+
+
+def _config_json(raw: bytes, name: str) -> dict[int, Token]:
+    """The `added_tokens_decoder` of a tokenizer's configuration: ids with their entries."""
+    entries = parse_object(raw, name).get("added_tokens_decoder")
+    found = {}
+    for number, entry in entries.items() if isinstance(entries, dict) else ():
+        if not (number.isascii() and number.isdigit() and len(number) < 10 and isinstance(entry, dict)):
+            raise MalformedFile(f"{name} adds the token {shown(number, 20)}; expected an id and an object.")
+        content = _text(entry.get("content"), name)
+        found[_id(int(number), name)] = _added_token(content, special=entry.get("special") is True)
+    return found
+
+
+def _added_token(content: str, *, special: bool) -> Token:
+    return Token(content, None if special else encoded(content), special)
+
+
 def _bounded(path: Path) -> bytes:
+    if not path.is_file():  # a pipe would never end
+        raise MalformedFile("it is no regular file.")
     size = path.stat().st_size
     if size > MOST_BYTES:
         raise MalformedFile(f"it has {size:,} bytes; the limit is {MOST_BYTES:,}.")
@@ -63,7 +120,7 @@ def _tokenizer_json(raw: bytes, name: str) -> dict[int, Token]:
     kind = str(model.get("type"))
     decode: Callable[[str], bytes | None] = from_pieces
     if _mentions(document, "ByteLevel"):
-        decode = from_byte_level
+        decode = _byte_level
     elif kind == "WordPiece":
         decode = _word_piece
     tokens = {}
@@ -81,7 +138,7 @@ def _tokenizer_json(raw: bytes, name: str) -> dict[int, Token]:
             raise MalformedFile(f"{name} lists an added token that is no object.")
         content = _text(entry.get("content"), name)
         special = entry.get("special") is True
-        tokens[_id(entry.get("id"), name)] = Token(content, None if special else content.encode(), special)
+        tokens[_id(entry.get("id"), name)] = _added_token(content, special=special)
     return tokens
 
 
@@ -99,14 +156,20 @@ def _mentions(document: dict[str, Any], wanted: str) -> bool:
 def _word_piece(content: str) -> bytes | None:
     if len(content) > 2 and content[0] + content[-1] in ("[]", "<>"):
         return None
-    return content.removeprefix("##").encode()
+    return encoded(content.removeprefix("##"))
+
+
+def _byte_level(content: str) -> bytes:
+    """The bytes of a byte-level token; a token with other characters stands for itself."""
+    raw = from_byte_level(content)
+    return from_pieces(content) if raw is None else raw
 
 
 def _vocab_json(raw: bytes, name: str) -> dict[int, Token]:
     tokens = {}
     for content, number in parse_object(raw, name).items():
         marker = content.startswith("<") and content.endswith(">") and byte_piece(content) is None
-        tokens[_id(number, name)] = Token(content, None if marker else from_byte_level(content), marker)
+        tokens[_id(number, name)] = Token(content, None if marker else _byte_level(content), marker)
     return tokens
 
 

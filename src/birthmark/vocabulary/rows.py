@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -22,6 +22,8 @@ Things = Literal["token", "position", "class", "input", "output"]
 MORE_ROWS, MORE_SHARE = 2048, 0.125
 #: So many examples of each kind are quoted.
 EXAMPLES: Final = 6
+#: Pixels of a side of MNIST's images, and of the margin that digits leave around them.
+SIDE, MARGIN = 28, 4
 _POSITIONS = re.compile(r"(^|[._])(wpe|pos|positions?|pos(ition)?_?emb\w*|position_embeddings?)([._]|$)")
 _CLASSES = re.compile(r"(^|[._])(classifier|fc|head|score|out_proj|logits|cls)([._]|$)")
 
@@ -66,6 +68,7 @@ def tell(
     axis: Literal["row", "column", "tensor"],
     ids: Sequence[int],
     vocabulary: Vocabulary | None,
+    labels: Mapping[int, str] | None = None,
 ) -> Told | None:
     """What untouched rows or columns stand for.
 
@@ -75,6 +78,7 @@ def tell(
         axis: what `ids` count.
         ids: of the survivors, ascending.
         vocabulary: the tokenizer's, where there is one.
+        labels: names of classes, harmless to print, where the configuration gives them.
 
     Returns:
         None where neither name nor shape tells, or there are no ids.
@@ -93,7 +97,11 @@ def tell(
         things = "class" if shape[0] > 1 else "output"
     if things is None:
         return None
-    return Told(things, None, (), _plain_sentence(things, shape, ids))
+    sentence = _plain_sentence(things, shape, ids)
+    if things == "class" and labels and set(labels) == set(range(shape[0])):
+        named = ", ".join(f"{each} {labels[each]}" for each in ids[:EXAMPLES])
+        sentence += f" By config.json: {named}{', ...' if len(ids) > EXAMPLES else ''}."
+    return Told(things, None, (), sentence)
 
 
 def is_token_table(rows: int, vocabulary: Vocabulary) -> bool:
@@ -141,8 +149,23 @@ def _plain_sentence(things: Things, shape: tuple[int, ...], ids: Sequence[int]) 
     if things == "input":
         return (
             f"{count:,} of {shape[1]:,} inputs of this layer were always zero in training, or nearly always."
+            f"{_pixels(shape, ids)}"
         )
     return (
         f"{count:,} of {shape[0]:,} outputs of this layer never received a gradient: classes that never "
         "occurred, where the loss leaves such outputs alone."
+    )
+
+
+def _pixels(shape: tuple[int, ...], ids: Sequence[int]) -> str:
+    """Where inputs lie in an image of 28 x 28 pixels, the size of handwritten digits (MNIST)."""
+    if shape[1:] != (SIDE * SIDE,):
+        return ""
+    border = sum(
+        min(each // SIDE, each % SIDE, SIDE - 1 - each // SIDE, SIDE - 1 - each % SIDE) < MARGIN
+        for each in ids
+    )
+    return (
+        f" If they are the pixels of {SIDE} x {SIDE} images, {border:,} lie within {MARGIN} of the border, "
+        "where handwritten digits leave them blank."
     )

@@ -72,6 +72,16 @@ def from_byte_level(content: str) -> bytes | None:
     return bytes(value for value in values if value is not None) if None not in values else None
 
 
+def encoded(content: str) -> bytes:
+    """UTF-8 bytes of a text; halves of surrogate pairs, which JSON can write, become question marks."""
+    return content.encode("utf-8", "replace")
+
+
+def harmless(name: str) -> str:
+    """A file's name in one line of printable ASCII: other characters are escaped."""
+    return "".join(each if " " <= each <= "~" else ascii(each)[1:-1] for each in name)
+
+
 def byte_piece(content: str) -> bytes | None:
     """The byte of a piece such as <0x0A>, as SentencePiece writes single bytes; None for all others."""
     if len(content) == 6 and content.startswith("<0x") and content.endswith(">"):
@@ -85,4 +95,4 @@ def byte_piece(content: str) -> bytes | None:
 def from_pieces(content: str) -> bytes:
     """The bytes of a SentencePiece piece: U+2581 stands for a space."""
     single = byte_piece(content)
-    return single if single is not None else content.replace("\u2581", " ").encode("utf-8", "replace")
+    return single if single is not None else encoded(content.replace("\u2581", " "))
