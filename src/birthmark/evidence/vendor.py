@@ -32,6 +32,9 @@ from birthmark.evidence.likelihood import Likelihood, in_words
 ENOUGH_KNOWN: Final = 3
 #: The same where a stand-in is involved, which may be wrong in its last bits.
 ENOUGH_STAND_IN: Final = 10
+#: Values that must hold what a program in float64 stores, and no GPU: AMD's own tables give each by chance
+#: in a third of the cases.
+ENOUGH_PROGRAM: Final = 6
 #: Of the telling values, the share that must side with the one that is kept.
 CLEAR: Final = 0.8
 #: Of the telling values, the share that must hold either side's value: last bits that were changed since, or
@@ -167,8 +170,9 @@ def statement(discriminating: int, nvidia: int, amd: int, *, of: int | None = No
     neither = discriminating - nvidia - amd
     if nvidia + amd < LEAST_AGREEING * discriminating:
         return (
-            f"The arithmetic does not decide between the vendors: {counts}, as many as chance gives; the "
-            f"other {neither:,} hold neither value."
+            f"The arithmetic does not decide between the vendors: {counts}, as many as chance gives, and "
+            f"{neither:,} neither's. Unchanged values of NVIDIA's would all be NVIDIA's: last bits were "
+            "changed since, or another arithmetic than NVIDIA's and the stand-ins made them."
         )
     if amd > 1.5 * nvidia and neither > 0.5 * discriminating:
         return (
@@ -195,7 +199,7 @@ def imitation(best: int, plain: int, *, best_name: str) -> str | None:
         plain: those that hold the program's and not that one's.
         best_name: whose arithmetic that is.
     """
-    if plain < ENOUGH_STAND_IN or plain < CLEAR * (best + plain):
+    if plain < ENOUGH_PROGRAM or plain < CLEAR * (best + plain):
         return None
     return (
         f"No GPU's arithmetic made these values, but that of a program in plain float64: of {best + plain:,} "
