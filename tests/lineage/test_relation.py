@@ -21,6 +21,12 @@ from tests.lineage.zoo import (
     trained,
 )
 
+
+def as_float32(net: dict[str, np.ndarray]) -> Net:
+    """The same, rounded."""
+    return {name: values.astype(np.float32) for name, values in net.items()}
+
+
 STRUCTURES = ("rank one", "columns", "tied", "mean")
 
 
@@ -131,22 +137,38 @@ def test_what_all_models_have(model: Net) -> None:
     assert relation(alike, alike).kind == "not-compared"
 
 
-def test_fits_that_the_data_fix() -> None:
-    """Two convex fits to one data set, normal and nearly equal, are no birth: no row is one draw."""
-    weights = np.random.default_rng(1).standard_normal((120, 64))
+@pytest.mark.parametrize("heads", [2, 4])
+def test_fits_that_the_data_fix(heads: int) -> None:
+    """Convex fits to one data set, normal and nearly equal, are no birth and no start: no row is one draw."""
     first, second = (
         {
-            "one": weights + 1e-4 * np.random.default_rng(seed).standard_normal(weights.shape),
-            "two": 2.0 * weights[::-1]
-            + 1e-4 * np.random.default_rng(seed + 5).standard_normal(weights.shape),
+            f"head{number}": np.random.default_rng(number).standard_normal((100, 64))
+            + 1e-4 * np.random.default_rng(seed + number).standard_normal((100, 64))
+            for number in range(heads)
         }
-        for seed in (2, 3)
+        for seed in (20, 30)
     )
 
     found = relation(first, second)
 
     assert found.kind == "related"
     assert "only data that fix the weights" in told(found)
+
+
+def test_initial_weights_in_bfloat16(birth: Net) -> None:
+    """Initial weights of which no row survived are one start with what was trained from them."""
+    wide = {
+        name: SCALE * np.random.default_rng(number).standard_normal((96, 64))
+        for number, name in enumerate(birth)
+    }
+    tuned = {
+        name: values.astype(np.float64)
+        for name, values in trained(as_float32(wide), 3, everywhere=True).items()
+    }
+    other = trained(as_float32({name: values[::-1] for name, values in wide.items()}), 4, everywhere=True)
+
+    assert relation(InMemory(wide, "bfloat16"), InMemory(tuned, "bfloat16")).kind == "one-start"
+    assert relation(InMemory(wide, "bfloat16"), InMemory(other, "bfloat16")).kind == "unrelated"
 
 
 def test_untouched_columns() -> None:
@@ -298,12 +320,16 @@ def test_a_part_that_was_drawn_anew(birth: Net, model: Net) -> None:
 
 
 def test_a_birth_through_a_third(birth: Net) -> None:
-    """Two that share their birth with the initial weights share it with each other."""
-    first, second = ({**trained(birth, seed), "embed": trained(birth, seed)["first"]} for seed in (2, 3))
+    """Two that share their birth with the initial weights, in rows of their own, share it with each other."""
+    first, second = trained(birth, 2), trained(birth, 3)
+    other = trained(birth, 4, everywhere=True)["embed"]
+    second["embed"] = np.where((np.arange(ROWS) < 80)[:, None], birth["embed"], other)
+
     found = compared(birth, first, second).related
 
     assert [each.relation.kind for each in found] == ["same-birth"] * 3
     assert any("Both share their birth with 1" in reason for reason in found[2].relation.reasons)
+    assert relation(first, second).kind != "same-birth"
 
 
 @pytest.mark.slow

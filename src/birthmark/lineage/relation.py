@@ -3,8 +3,8 @@
 Rows that hold one draw, or one seed drawn alike in both readings, prove a shared birth. Trained rows with
 equal values, which two trainings do not give, prove shared training. Matrices that correlate in place prove a
 common start where there are several: hidden units have no order of their own. What looks untouched is only a
-judgement, so a mere correlation of such rows counts where the values lie on a generator's grid, or where all
-of a checkpoint looks untouched.
+judgement, so a mere correlation of such rows proves a birth where the values lie on a generator's grid, and a
+start where all of a checkpoint looks untouched.
 """
 
 from __future__ import annotations
@@ -162,13 +162,12 @@ class _Evidence:
 
     @classmethod
     def of(cls, telling: Sequence[Pairing], seeds: Seeds, trials: int) -> _Evidence:
-        untrained = _untrained(telling)
         proofs: list[tuple[float, Pairing]] = []
         supposed: list[tuple[float, Pairing]] = []
         for each in telling:
             if each.fresh is None:
                 continue
-            rarity, is_proof = _birth(each.fresh, untrained=untrained)
+            rarity, is_proof = _birth(each.fresh)
             if rarity is not None:
                 (proofs if is_proof else supposed).append((rarity, each))
         for some in (proofs, supposed):
@@ -212,6 +211,8 @@ class _Evidence:
             return "same-birth", by_seed.log10_p
         if self._alike >= max(LEAST_ALIKE, ALIKE_SHARE * len(trained)):
             return "one-start", by_training
+        if len(self.supposed) >= LEAST_UNTRAINED and _untrained(self.telling):
+            return "one-start", self.supposed[0][0]
         if self.supposed or self._alike:
             return "related", min([by_training or 0.0, *(p for p, _ in self.supposed)])
         if any(each.rearranged or (each.fresh and each.fresh.is_reordered) for each in self.telling):
@@ -236,7 +237,7 @@ class _Evidence:
         return 2 if by_second > by_first else 1
 
 
-def _birth(fresh: Fresh, *, untrained: bool) -> tuple[float | None, bool]:
+def _birth(fresh: Fresh) -> tuple[float | None, bool]:
     """log10 p of a birth in common, and whether that is proved; None where nothing speaks for one."""
     r, above = fresh.score.r, LEAST_R + max(0.0, fresh.shifted or 0.0)
     correlate = r is not None and r >= above and fresh.score.rarer_than(SIGNIFICANT)
@@ -245,7 +246,7 @@ def _birth(fresh: Fresh, *, untrained: bool) -> tuple[float | None, bool]:
         return fresh.score.log10_p_global if correlate else fresh.log10_p_same, True
     if not correlate:
         return None, False
-    return fresh.score.log10_p_global, fresh.on_grid or untrained or _all_of_it(fresh)
+    return fresh.score.log10_p_global, fresh.on_grid or _all_of_it(fresh)
 
 
 def _all_of_it(fresh: Fresh) -> bool:
@@ -254,13 +255,17 @@ def _all_of_it(fresh: Fresh) -> bool:
 
 
 def _untrained(telling: Sequence[Pairing]) -> bool:
-    """Whether nearly all matrices of one of the two look untouched as a whole."""
+    """Whether nearly all matrices of one of the two look untouched as a whole, and hardly any of the other.
+
+    Where both look so and hold no one draw, neither can be believed.
+    """
     matrices = [each for each in telling if each.common.rows > 1]
     total = sum(each.common.size for each in matrices)
     for side in (0, 1):
         whole = [each for each in matrices if each.fresh is not None and each.fresh.whole[side]]
+        both = [each for each in whole if each.fresh is not None and each.fresh.whole[1 - side]]
         if len(whole) >= LEAST_UNTRAINED and sum(each.common.size for each in whole) >= UNTRAINED * total:
-            return True
+            return 2 * len(both) <= len(whole)
     return False
 
 

@@ -58,13 +58,16 @@ def about_birth(
             f"What looks untouched in either correlates in {tensors(len(supposed))} more, r up to {r:.4f}, "
             "though no row of it holds one draw to within rounding."
         )
-    for p, each in () if proofs else supposed[:NAMED]:
-        fresh = each.fresh
-        assert fresh is not None
+    elif supposed:
+        found = [
+            f"{each.tensor} (r = {each.fresh.score.r or 0.0:.4f}, log10 p {p:.0f})"
+            for p, each in supposed
+            if each.fresh is not None
+        ]
         told.append(
-            f"{each.tensor}: {fresh.axis}s that look untouched in one correlate with the other's, "
-            f"r = {fresh.score.r or 0.0:.4f} (log10 p {p:.0f} if they are untouched); none holds one draw to "
-            "within rounding, so that training that only left them looking fresh is not excluded."
+            f"What looks untouched in either correlates in {tensors(len(supposed))}: {named(found)}, if it "
+            "is untouched. No row holds one draw to within rounding, so that training that only left rows "
+            "looking fresh is not excluded."
         )
     told += [
         f"{each.tensor}: {each.fresh.reordered:,} of {each.fresh.units:,} untouched {each.fresh.axis}s hold "
@@ -146,10 +149,13 @@ def closing(kind: str, *, partial: bool = False) -> list[str]:
     """What the relation leaves open."""
     told = []
     if partial:
-        told.append("So only a part is shared: the rest was drawn anew, or was never one.")
+        told.append(
+            "So only a part is shared: the rest was drawn anew, or was never one. A table that a library "
+            "draws from a fixed seed is such a part, and no lineage."
+        )
     left_open = {
-        "same-birth": "They have the same initial values. Whether one descends from the other is left open, "
-        "and strangers who draw one seed alike have them too.",
+        "same-birth": "What they share had the same initial values. Whether one descends from the other is "
+        "left open, and strangers who draw one seed alike have them too.",
         "one-start": "They had one start: the same initial values, or one was trained from the other. Only "
         "models without hidden units, whose weights the data alone fix, are so alike without one.",
         "related": "What they share is not told: a start, training, or only data that fix the weights.",
