@@ -197,7 +197,7 @@ def _about(reported: Sequence[Judged], findings: Sequence[Finding]) -> list[str]
             )
         if found.platform is None:
             notes.append(
-                "platform is null: the layout and the arithmetic leave more than one vendor possible."
+                "platform is null: the layout and the arithmetic do not leave just one vendor possible."
             )
         if found.survivors.ids is None:
             notes.append("survivors.ids is null: too many to list.")
