@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from safetensors.numpy import save_file
 
 from birthmark.calibration.made import SCALE, SHAPE, MadeCheckpoint, trained
+from birthmark.checkpoints import open_checkpoint
 from birthmark.hypothesis import Draw, Hypothesis
 from birthmark.packs.verifier import verify_bytes
 from birthmark.packs.writer import pack_bytes
@@ -232,3 +235,23 @@ def test_a_sum_of_a_known_and_an_unknown_draw_is_no_distributed_tensor() -> None
     assert reading.verdict == "weak-trace"
     assert origins(reading) == [(42, H100, 0)]
     assert reading.findings[0].seed_rule is None
+
+
+@pytest.mark.slow
+def test_each_tensor_may_have_a_birth_of_its_own(tmp_path: Path) -> None:
+    """An embedding of one model beside the head of another, or of another device: both are named."""
+    tables = {
+        name: trained(
+            np.random.default_rng(seed), drawn(seed, threads).astype(np.float32), KEPT, "float32"
+        ).values
+        for name, seed, threads in (("model.embed_tokens.weight", 42, A100), ("lm_head.weight", 1234, H100))
+    }
+    save_file(tables, tmp_path / "model.safetensors")
+    with open_checkpoint(tmp_path) as checkpoint:
+        reading = scan(checkpoint, ScanOptions(QUICK, cpu=False), command="birthmark scan").reading
+
+    assert reading.verdict == "match"
+    assert {(one.seed, one.layout.threads if one.layout else None) for one in reading.findings} == {
+        (42, A100),
+        (1234, H100),
+    }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from birthmark.calibration.share_coverage import rows_coverage, sums_coverage
 from birthmark.evidence.shares import counted_share, weighed_share
 
 
@@ -27,6 +28,21 @@ def test_a_binomial_interval_covers_the_truth() -> None:
     covered = [(one := counted_share(int(each), 40)).lo <= 0.8 <= one.hi for each in counts]
 
     assert np.mean(covered) >= 0.95
+
+
+def test_made_mixtures_are_covered() -> None:
+    """Intervals of shares hold what was made, of rows and of sums; see the module for the full figure."""
+    for found in (rows_coverage(60, seed=1), sums_coverage(60, seed=1)):
+        assert found.of == 60
+        assert found.share >= 0.88  # three standard errors below 0.95
+        assert found.width > 0.0
+
+
+def test_the_weight_that_was_meant_lies_within() -> None:
+    """0.7 is 0.699999988 in float32: however exact the fit, the interval holds both."""
+    share = weighed_share(np.array([np.float32(0.7), np.float32(0.3)], np.float64), np.zeros((2, 2)), 0)
+    assert share.lo < 0.7 < share.hi
+    assert share.hi - share.lo < 1e-6
 
 
 def test_a_weighed_share_needs_no_common_factor() -> None:

@@ -26,6 +26,8 @@ from birthmark.survivors.survivor import Survivors
 MOST_CANDIDATES = 16
 
 
+#: Outcomes of which units are predicted.
+PREDICTED = frozenset({"match", "seed-only"})
 #: Layouts of one seed that rows of one tensor may come from.
 MOST_PARTS = 4
 
@@ -151,7 +153,9 @@ def judge(
         declared=declared,
     )
     ranks = case.ranks()
-    parts = [_on_its_layout(weigh(case.of_rank(rank))) for rank in ranks] if ranks else [weigh(case)]
+    parts = [weigh(case.of_rank(rank)) for rank in ranks] if ranks else [weigh(case)]
+    if sum(one.outcome in PREDICTED for one in parts) > 1:  # it takes two shards to show a cut
+        parts = [_on_its_layout(one) for one in parts]
     judged = tuple(one for part in parts for one in _with_census(checkpoint, survivors, part))
     notes = [held.note, *dict.fromkeys(one.census.note for one in judged if one.census and one.census.note)]
     return Judgements(judged, tuple(notes))
@@ -180,19 +184,19 @@ def _best(
 
 def _on_its_layout(judgement: Judgement) -> Judgement:
     """A shard's judgement under the layout that predicts all of it: processes may run on several devices."""
-    other = second_case(judgement) if judgement.outcome in ("match", "seed-only") else None
+    other = second_case(judgement) if judgement.outcome in PREDICTED else None
     if other is None:
         return judgement
     case = judgement.case
     moved = replace(case, hypothesis=other.hypothesis, trials=case.trials * len(case.layouts))
     again = weigh(moved)
-    better = again.outcome in ("match", "seed-only") and len(again.survivors) > len(judgement.survivors)
+    better = again.outcome in PREDICTED and len(again.survivors) > len(judgement.survivors)
     return again if better else judgement
 
 
 def _with_census(checkpoint: Checkpoint, survivors: Survivors, judgement: Judgement) -> tuple[Judged, ...]:
     """The judgement with its census, and further parts where the tensor is a mixture of layouts."""
-    if judgement.outcome not in ("match", "seed-only"):
+    if judgement.outcome not in PREDICTED:
         return (Judged(judgement, None),)
     parts = [judgement]
     while parts[-1].outcome == "match" and len(parts) < MOST_PARTS:

@@ -117,14 +117,15 @@ def _orders(processes: Sequence[Process]) -> Iterator[tuple[int, str, list[int]]
     for ranks in (count for count in range(of, 1, -1) if of % count == 0):
         share = of // ranks
         if kind == "expert":
-            yield ranks, f"{share} neighbouring experts a rank", [index // share for index in indices]
+            held = f"{share} neighbouring experts a rank" if share > 1 else "one expert a rank"
+            yield ranks, held, [index // share for index in indices]
             if share > 1:
                 yield ranks, f"every {ranks}th expert on one rank", [index % ranks for index in indices]
             continue
         for chunks in CHUNKS:
             if share % chunks == 0:
                 size = share // chunks
-                text = f"{share} neighbouring layers a stage"
+                text = f"{share} neighbouring layers a stage" if share > 1 else "one layer a stage"
                 if chunks > 1:
                     text = f"{chunks} chunks of {size} layers a stage"
                 yield ranks, text, [index // size % ranks for index in indices]
@@ -134,7 +135,7 @@ def _free(processes: Sequence[Process]) -> Iterator[Scheme]:
     """A progression with a step of its own, read off the first two processes that differ in rank and seed."""
     kind = processes[0].kind
     for ranks, order, numbers in _orders(processes):
-        if kind != "shard" and (ranks != processes[0].of or "neighbouring" not in order):
+        if kind != "shard" and (ranks != processes[0].of or not order.startswith("one ")):
             continue
         for one, other, a, b in zip(processes, processes[1:], numbers, numbers[1:], strict=False):
             if a != b and (other.seed - one.seed) % (b - a) == 0 and one.seed != other.seed:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from birthmark.evidence.judge import Judged
+from birthmark.evidence.process_schemes import Kind
 from birthmark.evidence.processes import Fit, Process, SharedLayout, fit_rule, shared_layout
 from birthmark.recipes.megatron import base_seed
 from birthmark.recipes.naming import place_of
@@ -12,14 +14,17 @@ from birthmark.recipes.seeds import name_of
 
 #: Rules of equal steps that are named, where no base seed tells them apart.
 MOST_READINGS = 3
+#: How names count experts and layers where they are of no known form.
+_EXPERT = re.compile(r"experts?\.(\d+)\.")
+_LAYER = re.compile(r"(?:^|\.)(?:layers?|blocks?|h)\.(\d+)\.")
 
 
 def processes_of(reported: Sequence[Judged], names: Sequence[str]) -> dict[int, Process]:
-    """The findings that stand for a process of a kind: shards of a table, or single experts.
+    """The findings that stand for a process of a kind: shards of a table, single experts or layers.
 
     Args:
         reported: in the order of the findings.
-        names: of all tensors of the checkpoint: they say how many experts a layer has.
+        names: of all tensors of the checkpoint: they say how many experts or layers there are.
 
     Returns:
         By the number of the finding. Of a table whose shards one rule was searched for, the first shard that
@@ -30,7 +35,7 @@ def processes_of(reported: Sequence[Judged], names: Sequence[str]) -> dict[int, 
     for number, one in enumerate(reported):
         case, layouts = one.judgement.case, one.judgement.layouts
         threads = one.judgement.fit.hypothesis.threads if layouts is not None and layouts.separated else None
-        ways, place = case.hypothesis.sharding.ways, place_of(case.tensor)
+        ways, (expert, layer) = case.hypothesis.sharding.ways, _numbers(case.tensor)
         if case.rank is not None and ways > 1:
             tested = (case.tensor, case.seed) in paid
             paid.add((case.tensor, case.seed))
@@ -45,23 +50,35 @@ def processes_of(reported: Sequence[Judged], names: Sequence[str]) -> dict[int, 
                 score if tested and score is not None else 0.0,
                 threads,
             )
-        elif place is not None and place.expert >= 0:
-            experts = _experts(case.tensor, place.expert, names)
+        elif expert >= 0 or layer >= 0:
+            kind: Kind = "expert" if expert >= 0 else "layer"
+            index = expert if kind == "expert" else layer
+            of = _of(case.tensor, index, names)
             found[number] = Process(
-                case.tensor, "expert", place.expert, experts, case.seed, max(2, case.trials), 0.0, threads
+                case.tensor, kind, index, of, case.seed, max(2, case.trials), 0.0, threads
             )
     return found
 
 
-def _experts(tensor: str, expert: int, names: Sequence[str]) -> int:
-    """How many experts the layer of a tensor has."""
-    before, _, after = tensor.partition(f".{expert}.")
+def _numbers(tensor: str) -> tuple[int, int]:
+    """The expert and the layer that a tensor's name says it belongs to; -1 for none."""
+    place = place_of(tensor)
+    if place is not None:
+        return place.expert, place.layer
+    expert, layer = _EXPERT.search(tensor), _LAYER.search(tensor)
+    return (int(expert[1]) if expert else -1), (int(layer[1]) if layer else -1)
+
+
+def _of(tensor: str, number: int, names: Sequence[str]) -> int:
+    """How many experts the layer of a tensor has, or layers its model."""
+    part = f".{number}."
+    before, _, after = tensor.rpartition(part) if _EXPERT.search(tensor) else tensor.partition(part)
     numbers = [
         name[len(before) + 1 : -len(after) - 1]
         for name in names
         if name.startswith(f"{before}.") and name.endswith(f".{after}")
     ]
-    return 1 + max((int(number) for number in numbers if number.isdigit()), default=expert)
+    return 1 + max((int(number) for number in numbers if number.isdigit()), default=number)
 
 
 def expert_rules(reported: Sequence[Judged], names: Sequence[str]) -> dict[int, str]:
@@ -178,7 +195,8 @@ def _read_as(fit: Fit) -> str:
     readings.sort(key=lambda one: one[0].constant)  # the plainest first
     by_base = {base: rule for rule, base in reversed(readings)}
     told = [
-        f"{rule.framework} makes them of base seed {base} ({rule.formula})"
+        f"{rule.framework} {'make' if ' and ' in rule.framework else 'makes'} them of base seed {base} "
+        f"({rule.formula})"
         for base, rule in reversed(by_base.items())
     ]
     if not told:

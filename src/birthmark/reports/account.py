@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from birthmark.reports.reading import SearchedModel
 from birthmark.search.merges import STAGE as MERGES
 from birthmark.search.outcome import Searched, StageReport
+from birthmark.search.related import STAGE as RELATED
 from birthmark.search.stepped import STAGE as STEPPED
 from birthmark.search.supposed import STAGE as SUPPOSED
 
@@ -64,7 +65,9 @@ def _span(searched: Searched) -> int:
     or layouts are held against.
     """
     span = searched.seeds[1] - searched.seeds[0]
-    aside = searched.stages and all(stage.name in (SUPPOSED, MERGES, STEPPED) for stage in searched.stages)
+    aside = searched.stages and all(
+        stage.name in (SUPPOSED, MERGES, STEPPED, RELATED) for stage in searched.stages
+    )
     return -1 if aside or span == 1 else span
 
 

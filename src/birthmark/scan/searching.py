@@ -19,6 +19,7 @@ from birthmark.search.ledger import Ledger
 from birthmark.search.offsets import search_offsets
 from birthmark.search.options import Options
 from birthmark.search.outcome import Outcome
+from birthmark.search.related import search_related
 from birthmark.search.weak import weak_candidates
 from birthmark.survivors.split import Selection
 from birthmark.survivors.survey import likely_values
@@ -29,6 +30,8 @@ from birthmark.survivors.traced import split_traced, traceable
 MOST_TARGETS, MOST_OTHERS = 8, 64
 #: Tensors that are tried with the dictionary because a known seed leaves so much of their survivors strange.
 MOST_STRANGERS, STRANGE = 2, 0.25
+#: Known seeds from which those of other processes are derived.
+MOST_KNOWN = 4
 #: Tensors whose layout or family is read without a seed, those that are asked for it, and those that are
 #: looked at, refusals included.
 MOST_SEEDLESS, MOST_ASKED, MOST_LOOKED_AT = 2, 4, 8
@@ -202,9 +205,25 @@ def _others(state: State, found: Judged, targets: Sequence[Survivors], wanted: O
         if not allowed or not _is_strange(selection, outcome):
             state.judge(target, selection, holdout, outcome)
             continue
+        if _related(state, target, wanted):
+            continue
         allowed -= 1
         if not _stranger(state, target, outcome, wanted):
             return
+
+
+def _related(state: State, target: Survivors, wanted: Options) -> bool:
+    """Try seeds of the same run, as experts, layers or stages have them; whether one predicts the tensor."""
+    selection, holdout = state.split(target)
+    if selection.distribution != "normal":
+        return False
+    seeds = list(dict.fromkeys(one.judgement.case.seed_of_rank for one in state.findings))[:MOST_KNOWN]
+    outcome = search_related(selection, seeds, wanted.layouts or table_threads())
+    state.searches.append((target.tensor, outcome.searched))
+    if not outcome.candidates or _is_strange(selection, outcome):
+        return False
+    state.judge(target, selection, holdout, outcome)
+    return True
 
 
 def _is_strange(selection: Selection, outcome: Outcome) -> bool:
