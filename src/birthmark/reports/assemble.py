@@ -20,7 +20,7 @@ from birthmark.reports.digests import digested
 from birthmark.reports.findings import finding
 from birthmark.reports.limits import limits
 from birthmark.reports.meaning import with_meaning
-from birthmark.reports.mixtures import mixtures
+from birthmark.reports.mixtures import mixtures, unexplained_notes
 from birthmark.reports.questions import questions
 from birthmark.reports.reading import (
     CheckpointModel,
@@ -91,6 +91,7 @@ def assemble(
     findings += [solved_finding(one, declared) for one in solved]
     remarks += solved_notes(solved, looks)
     findings, mixed = mixtures(checkpoint, findings, reported, solved)
+    remarks += unexplained_notes(mixed, reported)
     findings = with_controls(checkpoint, findings, reported, solved, confirmed)
     findings, meaning_notes = with_meaning(checkpoint, findings)
     remarks += meaning_notes

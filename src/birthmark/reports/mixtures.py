@@ -67,6 +67,30 @@ def mixtures(
     return changed, found
 
 
+def unexplained_notes(mixed: Sequence[MixtureModel], judged: Sequence[Judged]) -> list[str]:
+    """How many rows of a mixture were taken for survivors and are nobody's: the shares leave them out.
+
+    Args:
+        mixed: the mixtures of a reading.
+        judged: what has a launch layout, in the order of the first findings.
+    """
+    notes = []
+    for one in mixed:
+        parts = [judged[part.finding] for part in one.parts if part.finding < len(judged)]
+        if one.kind != "rows" or len(parts) < len(one.parts):
+            continue
+        scored = np.unique(np.concatenate([part.judgement.units.ids for part in parts]))
+        given = [part.judgement.survivors if part.census is None else part.census.ids for part in parts]
+        rest = np.setdiff1d(scored, np.concatenate(given)).size
+        if rest:
+            notes.append(
+                f"{wording.units(rest, one.axis)} of {one.tensor} that {'was' if rest == 1 else 'were'} taken "
+                f"for survivors {'is' if rest == 1 else 'are'} predicted by none of its origins: another birth, "
+                "or training that touched them. Shares are of the others."
+            )
+    return notes
+
+
 def _name(one: Finding) -> tuple[object, ...]:
     """What must differ between two origins."""
     return one.generator, one.seed, one.layout.threads if one.layout else None, one.offset, one.index
