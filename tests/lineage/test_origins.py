@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from birthmark.lineage.origins import Origin, compare_seeds
+from birthmark.lineage.origins import Origin, base_of, compare_seeds
 from birthmark.lineage.relation import relate
-from birthmark.lineage.seed_wording import about_seeds
+from birthmark.lineage.seed_wording import about_base, about_seeds
 
 
 def origin(tensor: str, seed: int, threads: int | None = 270_336, place: int = 0) -> Origin:
@@ -69,6 +69,19 @@ def test_an_uncommon_seed_is_no_accident() -> None:
 
     assert base is not None
     assert base.log10_p < -9
+
+
+def test_three_of_one_maker() -> None:
+    """Of several checkpoints those whose seeds come from one base are named together, others apart."""
+    found = {"1": [origin("a", 31_415_926)], "2": [origin("b", 31_415_926)], "3": [origin("c", 77)], "4": []}
+
+    base = base_of(found)
+
+    assert base is not None
+    told = about_base(base)
+    assert told.startswith("The seeds of 1, 2 come from one base seed")
+    assert "not of 3" in told
+    assert base_of({"1": [origin("a", 5)], "2": []}) is None
 
 
 def test_nothing_found_is_nothing_said() -> None:

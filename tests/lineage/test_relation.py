@@ -240,6 +240,16 @@ def test_a_trained_cast_is_no_copy(model: Net) -> None:
     assert relation(model, InMemory(trained(model, 5), "bfloat16")).kind == "same-birth"
 
 
+def test_a_few_steps_in_bfloat16_are_no_scaled_copy(model: Net) -> None:
+    """Values that moved by about one unit of bfloat16 are near everywhere, and no copy."""
+    random = np.random.default_rng(1)
+    moved = {
+        name: values * (1.0 + 0.004 * random.standard_normal(values.shape)) for name, values in model.items()
+    }
+
+    assert relation(InMemory(model, "bfloat16"), InMemory(moved, "bfloat16")).kind != "copy"
+
+
 @pytest.mark.slow
 def test_scaled_and_pruned_copies(model: Net) -> None:
     """One factor, one factor a row, and zeros are told."""
@@ -306,6 +316,18 @@ def test_permuted_hidden_units(birth: Net, model: Net) -> None:
 
     assert "another order" in told(found)
     assert found.kind != "different-births"
+
+
+def test_values_that_are_no_numbers(birth: Net, model: Net) -> None:
+    """Infinite and undefined values are compared as such, and hide nothing."""
+    odd = {
+        name: np.where(values > 0.15, bad, values)
+        for bad, (name, values) in zip((np.nan, np.inf, -np.inf, np.nan), model.items(), strict=True)
+    }
+
+    assert relation(odd, odd).kind == "identical"
+    assert relation(odd, trained(birth, 3)).kind == "same-birth"
+    assert relation(odd, trained(born(9), 3)).kind in ("different-births", "unrelated")
 
 
 def test_a_part_that_was_drawn_anew(birth: Net, model: Net) -> None:

@@ -59,6 +59,11 @@ def _lines(found: Lineage) -> Iterator[str]:
     for each in found.related:
         yield ""
         yield from _pair(each)
+    if found.base is not None:
+        from birthmark.lineage.seed_wording import about_base
+
+        yield ""
+        yield about_base(found.base)
     yield from _merges(found.merges)
 
 

@@ -7,13 +7,17 @@ from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from typing import Any
 
+import numpy as np
+
 from birthmark import __version__
 from birthmark.checkpoints.interface import Checkpoint
 from birthmark.errors import UsageError
+from birthmark.evidence.maker import SameBase
 from birthmark.lineage.merges import Merges, find_merges
-from birthmark.lineage.origins import Origin, origins_of
+from birthmark.lineage.origins import Origin, base_of, origins_of
 from birthmark.lineage.pairing import pair
 from birthmark.lineage.relation import Relation, relate
+from birthmark.lineage.seed_wording import base_as_dict
 from birthmark.lineage.tensors import Couple, couple
 from birthmark.lineage.wording import closing, named
 from birthmark.survivors.survey import survey
@@ -47,12 +51,14 @@ class Lineage:
         seeds: what readings found in each.
         related: every pair.
         merges: those found, and how many were tried.
+        base: the base seed that most of three or more share, named by their places from 1 on; None without.
     """
 
     sources: tuple[str, ...]
     seeds: tuple[tuple[Origin, ...], ...]
     related: tuple[Related, ...]
     merges: Merges
+    base: SameBase | None = None
 
     @property
     def found(self) -> bool:
@@ -78,6 +84,7 @@ class Lineage:
                 for each in self.related
             ],
             "merges": self.merges.as_dict(),
+            "base": base_as_dict(self.base),
         }
 
 
@@ -111,7 +118,8 @@ def lineage(checkpoints: Sequence[Checkpoint], *, seeds: bool = True) -> Lineage
         for (one, other), both in couples.items()
     )
     merges = find_merges(checkpoints)
-    return Lineage(tuple(each.source for each in checkpoints), origins, through_others(related), merges)
+    base = base_of({str(place): each for place, each in enumerate(origins, 1)}) if len(origins) > 2 else None
+    return Lineage(tuple(each.source for each in checkpoints), origins, through_others(related), merges, base)
 
 
 def through_others(related: Sequence[Related]) -> tuple[Related, ...]:
@@ -156,8 +164,10 @@ def _relation(
     origins: tuple[tuple[Origin, ...], tuple[Origin, ...]],
     trials: int,
 ) -> Relation:
-    pairings = [
-        pair(both, each, (surveys[0].get(each.name), surveys[1].get(each.other)), trials)
-        for each in both.tensors
-    ]
+    # Values that are no numbers are left out where they would count, one by one.
+    with np.errstate(all="ignore"):
+        pairings = [
+            pair(both, each, (surveys[0].get(each.name), surveys[1].get(each.other)), trials)
+            for each in both.tensors
+        ]
     return relate(pairings, origins, trials=trials)

@@ -28,8 +28,8 @@ SHIFTS: Final = 8
 WORTH: Final = 0.5
 #: Share of all values that a copy explains; the rest may be a few that were edited.
 EXPLAINED: Final = 0.999
-#: Units of the coarser dtype that a scaled copy may be off: one rounding, and the factor's own.
-NEAR: Final = 2.0
+#: Units of either rounding that a scaled copy may be off, the factor's own error included.
+NEAR: Final = 1.05
 #: Agreement of a copy must be rarer than this, by the rate of coincidences among shifted rows.
 RARE: Final = -9.0
 
@@ -169,8 +169,10 @@ def _decide(a: Values, b: Values, dtype: str, grids: tuple[str, str]) -> _Counti
     usual = float(np.median(y[both] / x[both]))
     near = both & (np.abs(y - usual * x) <= 0.02 * np.abs(usual * x))
     factor = float(y[near] @ x[near] / (x[near] @ x[near])) if near.any() else usual
-    found = [_Counting("scaled", dtype, factor)] if np.isfinite(factor) and factor != 0.0 else []
-    if a.shape[0] > 1 and a.shape[1] >= 8:
+    # A factor within rounding of 1 is none: a few steps of training stay as near.
+    least = 2.0 ** (1 - FORMATS[dtype].precision)
+    found = [_Counting("scaled", dtype, factor)] if np.isfinite(factor) and abs(factor - 1.0) > least else []
+    if a.shape[0] > 1 and a.shape[1] >= 8 and np.median(np.abs(row_factors(x, y) - 1.0)) > least:
         found.append(_Counting("row-scaled", dtype))
     found += [_Counting("coarser", dtype, 1.0, 2), _Counting("coarser", dtype, 1.0, 1)]
     for each in found:

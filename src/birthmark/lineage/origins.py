@@ -7,7 +7,7 @@ people use (`evidence.maker`), and one that is known as such says little by itse
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from birthmark.checkpoints.interface import Checkpoint
@@ -109,13 +109,7 @@ def compare_seeds(first: Sequence[Origin], second: Sequence[Origin]) -> Seeds:
     keys = dict.fromkeys((each.generator, each.seed) for each in first)
     there = {(each.generator, each.seed) for each in second}
     shared = tuple(_shared(first, second, *key) for key in keys if key in there)
-    names = ("first", "second")
-    base = same_base(
-        {
-            name: Process(name, "shard", 0, 1, origins[0].seed, threads=origins[0].threads)
-            for name, origins in zip(names, (first, second), strict=True)
-        }
-    )
+    base = base_of({"first": first, "second": second})
     different = None
     if not shared:
         different = (
@@ -123,6 +117,21 @@ def compare_seeds(first: Sequence[Origin], second: Sequence[Origin]) -> Seeds:
             tuple(dict.fromkeys(each.seed for each in second)),
         )
     return Seeds(shared, base, different)
+
+
+def base_of(found: Mapping[str, Sequence[Origin]]) -> SameBase | None:
+    """The base seed from which the first seeds of most of these come by rules; None without one.
+
+    Args:
+        found: the origins of each checkpoint, by a name for it; those without any are left out.
+    """
+    return same_base(
+        {
+            name: Process(name, "shard", 0, 1, origins[0].seed, threads=origins[0].threads)
+            for name, origins in found.items()
+            if origins
+        }
+    )
 
 
 def _shared(first: Sequence[Origin], second: Sequence[Origin], generator: str, seed: int) -> SharedSeed:

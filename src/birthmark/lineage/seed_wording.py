@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from birthmark.evidence.maker import SameBase
 from birthmark.lineage.origins import Seeds, SharedSeed
 from birthmark.lineage.wording import NAMED, named
 
@@ -44,19 +45,36 @@ def _shared_seed(shared: SharedSeed) -> str:
     return f"Both readings find {shared.generator} seed {shared.seed}{layouts}{rule}{where}{p}.{known}"
 
 
+def about_base(base: SameBase) -> str:
+    """What most of several readings share."""
+    rules = " and ".join(dict.fromkeys(rule.name for rule in base.rules.values()))
+    others = f"; not of {', '.join(base.others)}" if base.others else ""
+    verdict = "" if base.significant else ", which excludes nothing"
+    return (
+        f"The seeds of {', '.join(base.rules)} come from one base seed, {base.base}, under {rules}{others}: "
+        f"log10 p {base.log10_p:.1f} of that by accident ({base.trials:,} combinations of rules "
+        f"tried){verdict}."
+    )
+
+
+def base_as_dict(base: SameBase | None) -> dict[str, Any] | None:
+    """JSON types only."""
+    if base is None:
+        return None
+    return {
+        "base": base.base,
+        "rules": {name: rule.name for name, rule in base.rules.items()},
+        "others": list(base.others),
+        "trials": base.trials,
+        "log10_p": base.log10_p,
+        "significant": base.significant,
+    }
+
+
 def seeds_as_dict(seeds: Seeds) -> dict[str, Any]:
     """JSON types only."""
-    base = seeds.base
     return {
         "shared": [asdict(each) for each in seeds.shared],
-        "base": None
-        if base is None
-        else {
-            "base": base.base,
-            "rules": {name: rule.name for name, rule in base.rules.items()},
-            "trials": base.trials,
-            "log10_p": base.log10_p,
-            "significant": base.significant,
-        },
+        "base": base_as_dict(seeds.base),
         "different": seeds.different,
     }
