@@ -95,6 +95,7 @@ def test_whole_tensors_and_rows(tuned: tuple[Net, Net, Net]) -> None:
     assert merges(first, third, by_row).found == ()
 
 
+@pytest.mark.slow
 def test_task_arithmetic(base: Net, tuned: tuple[Net, Net, Net]) -> None:
     """A base with two task vectors is one relation of four, told once with the smallest weights."""
     first, second, third = tuned

@@ -240,6 +240,7 @@ def test_a_trained_cast_is_no_copy(model: Net) -> None:
     assert relation(model, InMemory(trained(model, 5), "bfloat16")).kind == "same-birth"
 
 
+@pytest.mark.slow
 def test_a_few_steps_in_bfloat16_are_no_scaled_copy(model: Net) -> None:
     """Values that moved by about one unit of bfloat16 are near everywhere, and no copy."""
     random = np.random.default_rng(1)
@@ -307,6 +308,7 @@ def test_a_vocabulary_in_another_order(model: Net) -> None:
     assert (found.kind, found.how) == ("copy", "with rows in another order")
 
 
+@pytest.mark.slow
 def test_permuted_hidden_units(birth: Net, model: Net) -> None:
     """A birth whose hidden units were permuted is not called a different one."""
     order = np.random.default_rng(1).permutation(COLUMNS)
@@ -318,6 +320,7 @@ def test_permuted_hidden_units(birth: Net, model: Net) -> None:
     assert found.kind != "different-births"
 
 
+@pytest.mark.slow
 def test_values_that_are_no_numbers(birth: Net, model: Net) -> None:
     """Infinite and undefined values are compared as such, and hide nothing."""
     odd = {
