@@ -235,6 +235,9 @@ def test_releases_of_one_maker() -> None:
     default = same_base({"A": found([3952])[0], "B": found([3952])[0]})
     assert default is not None
     assert (default.base, default.rules["A"].name, default.significant) == (1234, "megatron-model", False)
+    often = same_base({name: found([3952])[0] for name in "ABCDEFGH"})
+    assert often is not None
+    assert (often.log10_p, often.significant) == (default.log10_p, False)
     mixed = same_base({"A": found([913_276])[0], "B": found([913_276 + 2718])[0]})
     assert mixed is not None
     assert (mixed.base, mixed.same_rule) == (913_276, False)

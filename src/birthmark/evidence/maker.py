@@ -1,7 +1,8 @@
 """Seeds across releases: whether one maker's models come from one base seed under one rule.
 
 Frameworks' defaults, dates and the like, and what rules make of them, are chosen by many who have nothing to
-do with each other: such a seed says next to nothing, and its chance is taken accordingly.
+do with each other: such a seed says next to nothing, in however many releases, and its chance is taken
+accordingly.
 """
 
 from __future__ import annotations
@@ -103,6 +104,9 @@ def _agreement(
 ) -> SameBase:
     # The first seed gives the base; of the others each must have hit it. The one that says most is given.
     telling = sorted(_chance(releases[name]) for name in rules)[1:]
+    # Who leaves a default leaves it every time: that is one choice, however many releases show it.
+    if any(describe(releases[name].seed) for name in rules):
+        telling = telling[:1]
     others = tuple(name for name in releases if name not in rules)
     tried = trials ** (len(rules) - 1)
     return SameBase(base, rules, others, tried, after_trials(sum(telling), tried))

@@ -135,8 +135,8 @@ def _units(judgement: Judgement) -> list[str]:
     if rest := int((~units.predicted).sum()):
         found.append(
             f"{rest:,} of {units.ids.size:,} {judgement.case.axis}s that were taken for survivors are not "
-            f"predicted (fewer than {PREDICTED_SHARE:.0%} of their elements); they are scored and counted "
-            "all the same."
+            f"predicted by this draw (fewer than {PREDICTED_SHARE:.0%} of their elements); they are scored "
+            "and counted all the same."
         )
     return found
 

@@ -83,10 +83,11 @@ def unexplained_notes(mixed: Sequence[MixtureModel], judged: Sequence[Judged]) -
         given = [part.judgement.survivors if part.census is None else part.census.ids for part in parts]
         rest = np.setdiff1d(scored, np.concatenate(given)).size
         if rest:
+            was, are = ("was", "is") if rest == 1 else ("were", "are")
             notes.append(
-                f"{wording.units(rest, one.axis)} of {one.tensor} that {'was' if rest == 1 else 'were'} taken "
-                f"for survivors {'is' if rest == 1 else 'are'} predicted by none of its origins: another birth, "
-                "or training that touched them. Shares are of the others."
+                f"{wording.units(rest, one.axis)} of {one.tensor} that {was} taken for survivors {are} "
+                "predicted by none of its origins: another birth, or training that touched them. Shares are "
+                "of the others."
             )
     return notes
 
