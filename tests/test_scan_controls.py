@@ -10,6 +10,7 @@ from safetensors.numpy import save_file
 
 from birthmark.checkpoints import open_checkpoint
 from birthmark.hypothesis import Draw, Hypothesis
+from birthmark.recipes.sharding import Sharding
 from birthmark.reports.reading import Reading
 from birthmark.scan import ScanOptions, scan
 from birthmark.search.options import Options
@@ -76,3 +77,17 @@ def test_nothing_found_says_that_no_control_ran(tmp_path: Path) -> None:
 
     assert reading.findings == []
     assert [one.asked for one in reading.questions] == [False]
+
+
+def test_shards_are_confirmed_without_their_seeds(tmp_path: Path) -> None:
+    """Each shard is a launch of its own; their pairs show the layout that they share."""
+    shards = Hypothesis(Draw("normal", (0.0, 0.02), (3840, 64)), T4, sharding=Sharding(2, "megatron"))
+    save_file({"w": shards.tensor(1234).astype(np.float32)}, tmp_path / "model.safetensors")
+
+    reading = _read(tmp_path)
+
+    again = reading.findings[0].without_seed
+    assert again is not None
+    assert (again.threads, again.agrees) == (T4, True)
+    processes = next(one for one in reading.questions if one.topic == "Processes")
+    assert "at least 2 separately seeded ones" in processes.answer

@@ -111,7 +111,8 @@ def _without_seed(read: SeedFree, finding: Finding) -> WithoutSeedModel:
     rival = read.background.next_best if read.background is not None else None
     agrees = None
     if read.result == "layout" and finding.layout is not None:
-        agrees = read.threads in finding.layout.not_excluded
+        shown = {read.threads, *(threads for _, threads in read.alike)}
+        agrees = not shown.isdisjoint(finding.layout.not_excluded)
     return WithoutSeedModel(
         asked=read.result != "refused",
         threads=read.threads,

@@ -200,8 +200,6 @@ def _without_seed(one: Finding) -> QuestionModel:
         reason = "this generator has no launch layout"
     elif one.outcome not in PREDICTED:
         reason = "it needs values that are unchanged"
-    elif one.seed_rule is not None:
-        reason = "the tensor was drawn in shards, whose launches begin anew"
     else:
         reason = "it is asked of the first two tensors whose survivors are predicted"
     return _ask("No seed", question, None, reason)

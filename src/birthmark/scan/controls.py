@@ -15,14 +15,11 @@ MOST: Final = 2
 
 
 def confirm_layouts(state: State, targets: Sequence[Survivors]) -> None:
-    """Ask the survivors of predicted tensors for their layout without the seed, among those of the table.
-
-    A tensor that was drawn in shards is left out: its partners are shuffled among launches that begin anew.
-    """
+    """Ask the survivors of predicted tensors for their layout without the seed, among those of the table."""
     known = {survivors.tensor: found for survivors, found in state.layouts}
     for found in state.findings:
         case, layouts = found.judgement.case, found.judgement.layouts
-        if found.judgement.outcome not in PREDICTED or layouts is None or case.hypothesis.sharding.ways > 1:
+        if found.judgement.outcome not in PREDICTED or layouts is None:
             continue
         target = next((each for each in targets if each.tensor == case.tensor), None)
         if target is None or case.tensor in state.confirmed:
