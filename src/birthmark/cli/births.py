@@ -45,7 +45,7 @@ def place_of(
         cpu: whether it was the CPU instead.
 
     Raises:
-        UsageError: neither a reading nor a seed, or both; a seed that no generator takes; no place, or several.
+        UsageError: neither a reading nor a seed, or both; a seed out of range; no place, or several.
         UnknownName: no such device.
         MalformedFile: the reading is none.
     """
