@@ -155,8 +155,11 @@ def _remarks(judgement: Judgement, sum_: Combination) -> tuple[str, ...]:
         f"{weight:.6g} x (seed {one.seed}, G = {one.hypothesis.threads:,})"
         for weight, one in zip(sum_.weights.tolist(), sum_.draws, strict=True)
     )
+    verdict = f"Verdict on {case.tensor}: {judgement.outcome}, because {judgement.reason}."
+    if judgement.outcome == "none":
+        return (verdict,)
     found = [
-        f"Verdict on {case.tensor}: {judgement.outcome}, because {judgement.reason}.",
+        verdict,
         f"The values of {case.tensor} were fitted as {draws}; {sum_.fitted:,} of {sum_.of:,} values of the "
         f"selection made the fit, with a residual of {sum_.residual:.2g}. The scores are those of each draw "
         "with the other ones subtracted.",
