@@ -66,6 +66,18 @@ def test_tied_and_unknown_tensors(model: Memory) -> None:
     assert found.left_out["lost"] == "a norm"
 
 
+def test_what_is_stored_in_no_plain_float_is_left_out(model: Memory) -> None:
+    """Scaled 8-bit floats stand for other values than they hold, and the map says that they were left out."""
+    checkpoint = Memory(model.arrays)
+    info = checkpoint.tensors["embed.weight"]
+    checkpoint.tensors = {**checkpoint.tensors, "embed.weight": replace(info, dtype="float8_e4m3fn")}
+
+    found = predicted(checkpoint, traced())
+
+    assert "embed.weight" not in {aim.stored for aim in found.aims}
+    assert "float8_e4m3fn" in found.left_out["embed.weight"]
+
+
 def test_redraws_are_a_walk(model: Memory) -> None:
     """A truncated normal of torch 2.12 makes positions depend on the seed, which costs decoys their time."""
     trace = traced()

@@ -207,9 +207,9 @@ def from_trace(checkpoint: Checkpoint, trace: Trace, birth: Birth, match: Match)
         if stored is None or stored in aims or tensor.tied in match.names:
             continue
         info = checkpoint.tensors[stored]
-        if not (is_float(tensor.dtype) and is_float(info.dtype) and info.size):
+        if not (is_float(tensor.dtype) and info.size):
             continue
-        reason = replay.why_not(tensor.name)
+        reason = replay.why_not(tensor.name) if is_float(info.dtype) else _undecoded(info.dtype)
         if reason is None and not draws_of(tensor.value):
             reason = "no draw decides it"
         if reason is not None:
@@ -236,7 +236,10 @@ def from_recipe(checkpoint: Checkpoint, built: Built, prefix: str = "") -> FromR
     names = built.recipe.tensors(built.config)
     for name in names:
         info = checkpoint.tensors.get(prefix + name)
-        if info is None or not is_float(info.dtype) or not info.size:
+        if info is None or not info.size:
+            continue
+        if not is_float(info.dtype):
+            left_out[info.name] = _undecoded(info.dtype)
             continue
         shapes[name] = info.shape
         try:
@@ -252,6 +255,11 @@ def from_recipe(checkpoint: Checkpoint, built: Built, prefix: str = "") -> FromR
             advice="Name what stands before the recipe's names with --prefix.",
         )
     return FromRecipe(built, shapes, _ordered(checkpoint, aims), left_out)
+
+
+def _undecoded(dtype: str) -> str:
+    """Why a tensor stored in a dtype that is no plain float is left out."""
+    return f"stored as {dtype}, which stands for other values than it holds"
 
 
 def only(predicted: Predicted, names: Iterable[str]) -> Predicted:
