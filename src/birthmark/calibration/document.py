@@ -14,6 +14,12 @@ from birthmark.reports.output import write_whole
 
 #: Page and summary in a calibration's folder.
 PAGE, SUMMARY = "calibration.md", "summary.json"
+#: What the reader of an axis should know.
+_TRACES = (
+    "The trained rows of these tables still correlate with their initial values: where too little survives "
+    "for a match, that is what is found.\n"
+)
+_REMARKS = {"survivors": _TRACES, "altered": _TRACES}
 
 
 def write(folder: Path, summary: Summary, command: str) -> list[Path]:
@@ -86,6 +92,7 @@ def _axis_part(summary: Summary, axis: str) -> list[str]:
     return [
         f"## {axis.capitalize()}\n",
         f"![detection by {axis}](detection-{axis}.svg)\n",
+        *([_REMARKS[axis]] if axis in _REMARKS else []),
         f"| {AXES[axis].unit} | found | interval | wrong | verdicts |",
         "|---|---|---|---|---|",
         *[_step_row(each) for each in steps],
