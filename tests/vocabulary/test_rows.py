@@ -67,7 +67,12 @@ class TestTell:
             "special", "ordinary", "impossible-byte", "no-token", "no-token",
         ]  # fmt: skip
         assert "2 rows past the last token of the tokenizer (6, 7)" in told.sentence
+        assert "they are 2 rows" in told.sentence
+        assert "1 ordinary token that training never met (2" in told.sentence
         assert "Cyrillic 1" in told.sentence
+        alone = tell("model.embed_tokens.weight", (8, 16), "row", [1], self.vocabulary)
+        assert alone is not None
+        assert "it is 1 control token or marker (1" in alone.sentence
 
     def test_hostile_tokens_stay_harmless(self) -> None:
         """A token with control characters is quoted, escaped and cut."""

@@ -16,16 +16,19 @@ from birthmark.vocabulary.token import Token
 
 Kind = Literal["no-token", "reserved", "special", "impossible-byte", "byte", "fragment", "space", "ordinary"]
 
-#: What each kind means, for readers.
-MEANINGS: Final[dict[Kind, str]] = {
-    "no-token": "rows past the last token of the tokenizer",
-    "reserved": "tokens that the tokenizer's makers set aside",
-    "special": "control tokens and markers",
-    "impossible-byte": "bytes that never occur in UTF-8 text",
-    "byte": "single bytes",
-    "fragment": "parts of characters",
-    "space": "white space and control characters",
-    "ordinary": "ordinary tokens that training never met",
+#: What each kind means, for readers: of one row, and of several.
+MEANINGS: Final[dict[Kind, tuple[str, str]]] = {
+    "no-token": ("row past the last token of the tokenizer", "rows past the last token of the tokenizer"),
+    "reserved": (
+        "token that the tokenizer's makers set aside",
+        "tokens that the tokenizer's makers set aside",
+    ),
+    "special": ("control token or marker", "control tokens and markers"),
+    "impossible-byte": ("byte that never occurs in UTF-8 text", "bytes that never occur in UTF-8 text"),
+    "byte": ("single byte", "single bytes"),
+    "fragment": ("part of a character", "parts of characters"),
+    "space": ("piece of white space or control character", "white space and control characters"),
+    "ordinary": ("ordinary token that training never met", "ordinary tokens that training never met"),
 }
 #: Bytes that UTF-8 never uses (RFC 3629, section 3).
 _NEVER = frozenset({0xC0, 0xC1, *range(0xF5, 0x100)})

@@ -119,14 +119,15 @@ def _row(number: int, vocabulary: Vocabulary) -> Row:
 def _tokens_sentence(rows: Sequence[Row], vocabulary: Vocabulary) -> str:
     counts = Counter(row.kind for row in rows)
     parts = []
-    for kind, meaning in MEANINGS.items():
+    for kind, (one, several) in MEANINGS.items():
         if not counts[kind]:
             continue
         some = [row for row in rows if row.kind == kind][:EXAMPLES]
         quoted = ", ".join(str(row.id) if row.text is None else f"{row.id} {row.text}" for row in some)
         more = ", ..." if counts[kind] > len(some) else ""
-        parts.append(f"{counts[kind]:,} {meaning} ({quoted}{more})")
-    return f"By {vocabulary.source} they are {'; '.join(parts)}.{_scripts(rows)}"
+        parts.append(f"{counts[kind]:,} {one if counts[kind] == 1 else several} ({quoted}{more})")
+    are = "it is" if len(rows) == 1 else "they are"
+    return f"By {vocabulary.source} {are} {'; '.join(parts)}.{_scripts(rows)}"
 
 
 def _scripts(rows: Sequence[Row]) -> str:
