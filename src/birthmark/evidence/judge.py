@@ -17,6 +17,7 @@ from birthmark.evidence.elements import Elements
 from birthmark.evidence.holdout import HeldOut, read_holdout
 from birthmark.evidence.mixture import second_case
 from birthmark.evidence.score import score
+from birthmark.evidence.verdict import PREDICTED
 from birthmark.evidence.weigh import Judgement, weigh
 from birthmark.hypothesis import Hypothesis
 from birthmark.survivors.split import Holdout, Selection
@@ -26,8 +27,6 @@ from birthmark.survivors.survivor import Survivors
 MOST_CANDIDATES = 16
 
 
-#: Outcomes of which units are predicted.
-PREDICTED = frozenset({"match", "seed-only"})
 #: Layouts of one seed that rows of one tensor may come from.
 MOST_PARTS = 4
 
@@ -190,8 +189,9 @@ def _on_its_layout(judgement: Judgement) -> Judgement:
     case = judgement.case
     moved = replace(case, hypothesis=other.hypothesis, trials=case.trials * len(case.layouts))
     again = weigh(moved)
-    better = again.outcome in PREDICTED and len(again.survivors) > len(judgement.survivors)
-    return again if better else judgement
+    # The hold-out has no say in the choice, or it would be no hold-out for what was chosen.
+    before, after = (int(np.isin(one.survivors, case.selection.unit).sum()) for one in (judgement, again))
+    return again if again.outcome in PREDICTED and after > before else judgement
 
 
 def _with_census(checkpoint: Checkpoint, survivors: Survivors, judgement: Judgement) -> tuple[Judged, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal
+from typing import Final, Literal
 
 from birthmark.evidence.score import Score
 from birthmark.evidence.significance import SIGNIFICANT, SIGNIFICANT_ALONE
@@ -19,6 +19,8 @@ Verdict = Literal["match", "weak-trace", "mixture", "layout-only", "seed-only", 
 #: What one finding can amount to by itself.
 Outcome = Literal["match", "seed-only", "weak-trace", "none"]
 
+#: Outcomes whose units are predicted.
+PREDICTED: Final = frozenset({"match", "seed-only"})
 #: Predicted elements that a match needs; fewer could be chance in a coarse dtype.
 LEAST_PREDICTED = 32
 

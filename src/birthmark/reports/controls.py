@@ -16,11 +16,9 @@ from birthmark.evidence.score import fisher
 from birthmark.evidence.seed_free import SeedFree
 from birthmark.evidence.solved import SolvedReading
 from birthmark.evidence.trained import Trained, trained_trace
+from birthmark.evidence.verdict import PREDICTED
 from birthmark.reports.findings import score_model
 from birthmark.reports.reading import Finding, TrainedModel, WithoutSeedModel
-
-#: Outcomes whose survivors are predicted.
-PREDICTED = frozenset({"match", "seed-only"})
 
 Standard = Callable[[NDArray[np.int64]], NDArray[np.floating]]
 

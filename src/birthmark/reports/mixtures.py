@@ -15,6 +15,7 @@ from birthmark.evidence.mixture_account import MixtureAccount, Origin, account_f
 from birthmark.evidence.origin_prediction import predict as predict_origin
 from birthmark.evidence.prediction import predict
 from birthmark.evidence.solved import SolvedReading
+from birthmark.evidence.verdict import PREDICTED
 from birthmark.reports import wording
 from birthmark.reports.findings import share_model
 from birthmark.reports.models import (
@@ -24,9 +25,6 @@ from birthmark.reports.models import (
     RowEvidenceModel,
 )
 from birthmark.reports.reading import Finding
-
-#: Outcomes whose units are predicted.
-PREDICTED = frozenset({"match", "seed-only"})
 
 
 def mixtures(

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from birthmark.evidence.verdict import PREDICTED
 from birthmark.reports import wording
 from birthmark.reports.models import MixtureModel, ScoreModel
 from birthmark.reports.reading import Finding, QuestionModel
 
 #: A control that scores beyond this many sigma is no chance any more: about one in two million does.
 UNUSUAL = 5.0
-PREDICTED = frozenset({"match", "seed-only"})
 NOTHING = QuestionModel(
     topic="Controls",
     question="What do the controls say?",

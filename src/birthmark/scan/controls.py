@@ -7,7 +7,8 @@ from typing import Final
 
 from birthmark.devices.catalogue import table_threads
 from birthmark.evidence.seed_free import seed_free
-from birthmark.scan.state import PREDICTED, State
+from birthmark.evidence.verdict import PREDICTED
+from birthmark.scan.state import State
 from birthmark.survivors.survivor import Survivors
 
 #: Tensors whose layout is read once more without the seed.

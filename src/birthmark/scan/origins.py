@@ -20,9 +20,10 @@ from birthmark.evidence.judge import Judged, Judgements
 from birthmark.evidence.judge_merge import judge_merge
 from birthmark.evidence.mixture import left_over
 from birthmark.evidence.solved import HostLook, held_against
+from birthmark.evidence.verdict import PREDICTED
 from birthmark.recipes.sharding import WHOLE
 from birthmark.samplers.cpu_draw import CpuDraw
-from birthmark.scan.state import PREDICTED, State
+from birthmark.scan.state import State
 from birthmark.search.engine import search
 from birthmark.search.known_seed import among_usual_seeds
 from birthmark.search.merges import merged_draws
@@ -195,14 +196,18 @@ def _as_shards(state: State, target: Survivors, wanted: Options) -> bool:
     best = max((one.judgement.selection.r or 0.0 for one in before), default=0.0)
     if not outcome.candidates or outcome.candidates[0].r < best + GAIN:
         return False
-    held, explained = list(state.judgements), _explained(state, target.tensor).size
+    held, explained = list(state.judgements), _explained(state, target.tensor)
     state.judgements = [
         Judgements(kept, group.notes)
         for group in held
         if (kept := tuple(one for one in group.judged if one.judgement.case.tensor != target.tensor))
     ]
     state.judge(target, selection, holdout, outcome)
-    if _explained(state, target.tensor).size <= explained:
+    # Of the selection alone: the hold-out has no say in which of the two is kept.
+    earlier, now = (
+        np.isin(ids, selection.unit).sum() for ids in (explained, _explained(state, target.tensor))
+    )
+    if now <= earlier:
         state.judgements = held
         return False
     return True

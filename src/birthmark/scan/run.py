@@ -18,6 +18,7 @@ from birthmark.checkpoints.interface import Checkpoint
 from birthmark.errors import UnknownName
 from birthmark.evidence.judge import distinct
 from birthmark.evidence.layout_case import layout_case
+from birthmark.evidence.verdict import PREDICTED
 from birthmark.packs.origins import AnyCase
 from birthmark.replay.matching import match_trace
 from birthmark.reports.account import account
@@ -39,7 +40,7 @@ from birthmark.scan.searching import (
     with_usual_seeds,
     without_seed,
 )
-from birthmark.scan.state import PREDICTED, Scan, State
+from birthmark.scan.state import Scan, State
 from birthmark.scan.supposed import at_supposed_places
 from birthmark.search.progress import Progress
 from birthmark.search.weak import MOST_RANGE

@@ -11,15 +11,13 @@ from birthmark.devices.catalogue import table_threads
 from birthmark.evidence.judge import Judged, Judgements, distinct, judge
 from birthmark.evidence.seed_free import SeedFree
 from birthmark.evidence.solved import HostLook, SolvedReading
+from birthmark.evidence.verdict import PREDICTED
 from birthmark.packs.origins import AnyCase
 from birthmark.reports.reading import Reading
 from birthmark.search.outcome import Candidate, Outcome, Searched
 from birthmark.search.progress import Progress
 from birthmark.survivors.split import Holdout, Selection, split
 from birthmark.survivors.survivor import Survivors
-
-#: Outcomes that end a search: the survivors are predicted.
-PREDICTED = frozenset({"match", "seed-only"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
