@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from birthmark.hypothesis import Hypothesis
@@ -131,3 +132,55 @@ class Outcome:
     candidates: tuple[Candidate, ...]
     searched: Searched
     stopped: bool
+
+
+def one_stage(
+    name: str,
+    hypothesis: str,
+    layouts: Sequence[int],
+    *,
+    seeds: int,
+    predictions: int,
+    trials: int,
+    kept: int,
+    seconds: float,
+) -> Searched:
+    """The account of a search of one stage that tries single seeds rather than a range of them.
+
+    Args:
+        name: of the stage.
+        hypothesis: what was tried, in words.
+        layouts: the G's that were compared.
+        seeds: how many were tried.
+        predictions: of each.
+        trials: of all.
+        kept: seeds that passed the first look.
+        seconds: that it took.
+    """
+    report = StageReport(
+        name=name,
+        seeds=seeds,
+        predictions=predictions,
+        threads=tuple(sorted(set(layouts))),
+        at_least=None,
+        probes=0,
+        miss_chance=0.0,
+        units=(1, 1),
+        complete=True,
+        trials=trials,
+        hits=kept,
+    )
+    return Searched(
+        seeds=(0, 0),
+        layouts=(),
+        at_least=None,
+        at_least_miss=1.0,
+        hypotheses=(hypothesis,),
+        candidates_tested=kept,
+        complete=True,
+        trials=trials,
+        probes=0,
+        miss_chance=1.0,
+        stages=(report,),
+        seconds=seconds,
+    )

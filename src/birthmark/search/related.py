@@ -21,7 +21,7 @@ from birthmark.recipes.sharding import SEED_SPACE, WHOLE
 from birthmark.samplers.fill import standard_at
 from birthmark.search.correlation import log10_p
 from birthmark.search.layouts import resolve
-from birthmark.search.outcome import Candidate, Outcome, Searched, StageReport
+from birthmark.search.outcome import Candidate, Outcome, Searched, one_stage
 from birthmark.search.plan import VERIFIED
 from birthmark.search.space import Prediction, predictions
 from birthmark.survivors.split import Selection
@@ -134,30 +134,13 @@ def _scores(
 
 
 def _searched(seeds: int, trials: int, layouts: Sequence[int], kept: int, seconds: float) -> Searched:
-    report = StageReport(
-        name=STAGE,
+    return one_stage(
+        STAGE,
+        f"seeds of the same run as the one that was found, at the offsets 0 to {LAST}",
+        layouts,
         seeds=seeds,
         predictions=trials // max(1, seeds),
-        threads=tuple(sorted(set(layouts))),
-        at_least=None,
-        probes=0,
-        miss_chance=0.0,
-        units=(1, 1),
-        complete=True,
         trials=trials,
-        hits=kept,
-    )
-    return Searched(
-        seeds=(0, 0),
-        layouts=(),
-        at_least=None,
-        at_least_miss=1.0,
-        hypotheses=(f"seeds of the same run as the one that was found, at the offsets 0 to {LAST}",),
-        candidates_tested=kept,
-        complete=True,
-        trials=trials,
-        probes=0,
-        miss_chance=1.0,
-        stages=(report,),
+        kept=kept,
         seconds=seconds,
     )

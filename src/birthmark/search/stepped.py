@@ -24,7 +24,7 @@ from birthmark.recipes.seed_rules import RULES
 from birthmark.recipes.sharding import SEED_SPACE, Rule, Sharding
 from birthmark.search.correlation import correlation, log10_p
 from birthmark.search.layouts import resolve
-from birthmark.search.outcome import Candidate, Outcome, Searched, StageReport
+from birthmark.search.outcome import Candidate, Outcome, Searched, one_stage
 from birthmark.search.plan import VERIFIED
 from birthmark.search.space import predictions
 from birthmark.survivors.split import Selection
@@ -155,30 +155,13 @@ def _usual() -> Iterable[int]:
 
 
 def _searched(layouts: Sequence[int], trials: int, kept: int, seconds: float) -> Searched:
-    report = StageReport(
-        name=STAGE,
+    return one_stage(
+        STAGE,
+        "equal runs of rows under seeds that lie as far apart as a rule of ranks puts them",
+        layouts,
         seeds=1,
         predictions=max(1, trials),
-        threads=tuple(sorted(set(layouts))),
-        at_least=None,
-        probes=0,
-        miss_chance=0.0,
-        units=(1, 1),
-        complete=True,
         trials=max(1, trials),
-        hits=kept,
-    )
-    return Searched(
-        seeds=(0, 0),
-        layouts=(),
-        at_least=None,
-        at_least_miss=1.0,
-        hypotheses=("equal runs of rows under seeds that lie as far apart as a rule of ranks puts them",),
-        candidates_tested=kept,
-        complete=True,
-        trials=max(1, trials),
-        probes=0,
-        miss_chance=1.0,
-        stages=(report,),
+        kept=kept,
         seconds=seconds,
     )
