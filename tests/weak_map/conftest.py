@@ -11,12 +11,13 @@ import pytest
 from numpy.typing import NDArray
 
 from birthmark.checkpoints.interface import Checkpoint, TensorInfo, Values
+from birthmark.hypothesis import Hypothesis
 from birthmark.numerics.dtypes import round_to
 from birthmark.recipes.trace import Trace, TracedDraw, TracedStream, TracedTensor
 from birthmark.recipes.trace_values import Constant, Drawn
 from birthmark.replay.matching import match_trace
 from birthmark.replay.replaying import Birth, Replay
-from birthmark.weak_map.births import FromTrace, from_trace
+from birthmark.weak_map.births import Aim, FromTrace, Predicted, from_trace
 
 G = 2048
 SHAPES = {
@@ -27,6 +28,24 @@ SHAPES = {
     "layers.0.mlp.up_proj.bias": (96,),
     "experts": (4, 32, 64),
 }
+
+
+class BySeed(Predicted):
+    """Tensors that are each a draw of the seed that they are named by; no seed or layout stands beside it."""
+
+    hypothesis: Hypothesis
+
+    def run(self, aim: Aim, start: int, stop: int) -> NDArray[Any]:
+        return self.hypothesis.run(int(aim.name), start, stop)
+
+    def values(self, aim: Aim, indices: NDArray[np.int64]) -> NDArray[Any]:
+        return self.hypothesis.values(int(aim.name), indices)
+
+    def of_seed(self, seed: int) -> Predicted:
+        raise AssertionError(seed)
+
+    def of_layout(self, threads: int) -> Predicted:
+        raise AssertionError(threads)
 
 
 class Memory(Checkpoint):

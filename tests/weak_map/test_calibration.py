@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from concurrent.futures import Executor
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,18 +12,18 @@ from scipy.special import ndtr
 from birthmark.hypothesis import Draw, Hypothesis
 from birthmark.numerics.dtypes import round_to
 from birthmark.weak_map.bands import Heads, bands_of
-from birthmark.weak_map.births import Aim, Predicted
+from birthmark.weak_map.births import Aim
 from birthmark.weak_map.moments import levelled_r
 from birthmark.weak_map.pooling import pooled_z
 from birthmark.weak_map.scanning import scan_tensor
 
-from .conftest import Memory, structured
+from .conftest import BySeed, Memory, structured
 
 SHAPE = (48, 32)
 COUNT = 80
 
 
-class Seeds(Predicted):
+class Seeds(BySeed):
     """A draw of another seed for each tensor of each family."""
 
     left_out, seed, threads, source = {}, 0, 256, "wrong seeds"
@@ -32,18 +31,6 @@ class Seeds(Predicted):
     def __init__(self, draw: Draw, family: int) -> None:
         self.aims = tuple(Aim(str(family * COUNT + number), str(number)) for number in range(COUNT))
         self.hypothesis = Hypothesis(draw, 256)
-
-    def run(self, aim: Aim, start: int, stop: int) -> NDArray[Any]:
-        return self.hypothesis.run(int(aim.name), start, stop)
-
-    def values(self, aim: Aim, indices: NDArray[np.int64]) -> NDArray[Any]:
-        return self.hypothesis.values(int(aim.name), indices)
-
-    def of_seed(self, seed: int) -> Predicted:
-        raise AssertionError(seed)
-
-    def of_layout(self, threads: int) -> Predicted:
-        raise AssertionError(threads)
 
 
 def made(family: str, number: int) -> NDArray[np.float64]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from concurrent.futures import Executor
-from typing import Any
 
 import numpy as np
 import pytest
@@ -22,12 +21,12 @@ from birthmark.recipes.trace import Trace, TracedDraw, TracedStream, TracedTenso
 from birthmark.recipes.trace_values import Drawn
 from birthmark.replay.replaying import Birth, Replay
 from birthmark.weak_map.bands import Heads, bands_of
-from birthmark.weak_map.births import Aim, Predicted
+from birthmark.weak_map.births import Aim
 from birthmark.weak_map.mapping import weak_map
 from birthmark.weak_map.moments import levelled_r
 from birthmark.weak_map.scanning import scan_tensor
 
-from .conftest import Memory, predicted
+from .conftest import BySeed, Memory, predicted
 
 SHAPE = (96, 128)
 STD = 0.02
@@ -131,7 +130,7 @@ STRUCTURES: dict[str, Callable[[int], Weights]] = {
 }
 
 
-class Seeds(Predicted):
+class Seeds(BySeed):
     """One shape under a seed for each tensor, whose name it is."""
 
     left_out, seed, threads, source = {}, 0, 256, "seeds"
@@ -139,18 +138,6 @@ class Seeds(Predicted):
     def __init__(self, seeds: range) -> None:
         self.aims = tuple(Aim(str(seed), str(seed)) for seed in seeds)
         self.hypothesis = Hypothesis(Draw("normal", (0.0, STD), SHAPE), 256)
-
-    def run(self, aim: Aim, start: int, stop: int) -> NDArray[Any]:
-        return self.hypothesis.run(int(aim.name), start, stop)
-
-    def values(self, aim: Aim, indices: NDArray[np.int64]) -> NDArray[Any]:
-        return self.hypothesis.values(int(aim.name), indices)
-
-    def of_seed(self, seed: int) -> Predicted:
-        raise AssertionError(seed)
-
-    def of_layout(self, threads: int) -> Predicted:
-        raise AssertionError(threads)
 
 
 def correlations(weights: Callable[[int], Weights], seeds: range, pool: Executor) -> NDArray[np.float64]:
